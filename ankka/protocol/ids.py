@@ -1,0 +1,43 @@
+"""Names of components, handlers and instances: what is allowed, and how they are written into a path."""
+
+from urllib.parse import quote
+
+MAX_ID_BYTES = 512
+RESERVED_PREFIX = "ankka:"
+
+
+class InvalidId(ValueError):
+    """An instance id that cannot be used; the message says why and shows the value."""
+
+
+def check_instance_id(instance_id: str) -> str:
+    """`instance_id` itself, or `InvalidId`.
+
+    Ids are any non-empty text up to 512 bytes of UTF-8 without control characters; `.` and `..` are refused because
+    clients and proxies resolve them in a path.
+
+    >>> check_instance_id("order/17")
+    'order/17'
+    """
+    if not instance_id:
+        raise InvalidId("an instance id must not be empty")
+    if instance_id in (".", ".."):
+        raise InvalidId(f"{instance_id!r} cannot be an instance id: paths resolve it; use another id")
+    try:
+        size = len(instance_id.encode())
+    except UnicodeEncodeError:
+        raise InvalidId(f"instance id {instance_id!r} is not valid Unicode text (a lone surrogate)") from None
+    if size > MAX_ID_BYTES:
+        raise InvalidId(f"instance id {instance_id[:40]!r}… has {size} bytes of UTF-8; at most {MAX_ID_BYTES} are allowed")
+    if any(ord(character) < 0x20 or 0x7F <= ord(character) < 0xA0 for character in instance_id):
+        raise InvalidId(f"instance id {instance_id!r} has a control character; remove it")
+    return instance_id
+
+
+def path_of(component: str, instance_id: str, handler: str) -> str:
+    """The path of a handler in the HTTP API, every part percent-encoded, slash too.
+
+    >>> path_of("checkout", "a/b c", "ankka:lifecycle")
+    '/v1/checkout/a%2Fb%20c/ankka:lifecycle'
+    """
+    return f"/v1/{quote(component, safe='')}/{quote(instance_id, safe='')}/{quote(handler, safe=':')}"
