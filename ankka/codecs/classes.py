@@ -1,0 +1,145 @@
+"""The plans of the three kinds of classes with fields that need nothing but the standard library and msgspec."""
+
+import dataclasses
+import typing
+from typing import Any, cast
+
+import msgspec
+from msgspec import NODEFAULT
+
+from ankka.codecs.errors import Mismatch, unexpected
+from ankka.codecs.plan import DICT, Kind
+from ankka.codecs.records import MISSING, Field, Record
+
+
+class DataclassRecord(Record):
+    """A dataclass. It is built as msgspec builds it: fields set one by one, then `__post_init__`."""
+
+    def complete(self, fields: tuple[Field, ...]) -> None:
+        super().complete(fields)
+        self._post_init = getattr(self.of, "__post_init__", None)
+        # what `__post_init__` does to a value cannot be known: such values are decoded again
+        self.own_proven = self._post_init is None
+        self.hashable = self.of.__hash__ is not None  # pyright: ignore[reportUnnecessaryComparison]
+
+    def build(self, values: dict[str, Any]) -> Any:
+        built = cast("Any", self.of).__new__(self.of)
+        for name, value in values.items():
+            object.__setattr__(built, name, value)
+        if self._post_init is not None:
+            self._post_init(built)
+        return built
+
+
+def dataclass_fields(cls: Any) -> list[tuple[str, bool, Any, Any]]:
+    """Name, required, default and default factory of each field. A field outside `__init__` is never required."""
+    found: list[tuple[str, bool, Any, Any]] = []
+    for field in dataclasses.fields(cls):
+        default = MISSING if field.default is dataclasses.MISSING else field.default
+        factory = None if field.default_factory is dataclasses.MISSING else field.default_factory
+        found.append((field.name, field.init and default is MISSING and factory is None, default, factory))
+    return found
+
+
+def init_only_names(cls: Any) -> list[str]:
+    """The `InitVar` pseudo-fields of a dataclass: gone once it is made, so that it cannot be made again."""
+    pseudo = cast("dict[str, Any]", cls.__dataclass_fields__)
+    return [name for name, field in pseudo.items() if getattr(field, "_field_type", None) is getattr(dataclasses, "_FIELD_INITVAR", MISSING)]
+
+
+class StructRecord(Record):
+    """A msgspec struct, with its own names, tag and strictness."""
+
+    def __init__(self, of: type, annotation: Any, name: str) -> None:
+        super().__init__(of, annotation, name)
+        self.config = cast("type[msgspec.Struct]", of).__struct_config__
+        self.tag = self.config.tag
+        self.own_tag_field = None if self.tag is None else self.config.tag_field
+        self.array_like = self.config.array_like
+        if self.array_like:
+            self.kinds = Kind.ARRAY
+
+    def complete(self, fields: tuple[Field, ...]) -> None:
+        super().complete(fields)
+        self.own_proven = not hasattr(self.of, "__post_init__")
+        self.hashable = self.config.frozen or not self.config.eq
+        self._known = {*self._keys, self.config.tag_field}
+
+    def lower(self, value: Any) -> Any:
+        lowered = super().lower(value)
+        return lowered if self.tag is None else {self.config.tag_field: self.tag, **lowered}
+
+    def _refuse_unknown(self, given: dict[str, Any]) -> None:
+        if self.config.forbid_unknown_fields:
+            for key in given.keys() - self._known:
+                raise Mismatch(f"{self.name} takes no field {key!r}").within(f".{key}")
+
+    def build(self, values: dict[str, Any]) -> Any:
+        return self.of(**values)
+
+
+def struct_fields(annotation: Any) -> list[tuple[str, str, Any, bool, Any, Any]]:
+    """Name, key, type, required, default and default factory of each field."""
+    return [
+        (
+            field.name,
+            field.encode_name,
+            field.type,
+            field.required,
+            MISSING if field.default is NODEFAULT else field.default,
+            None if field.default_factory is NODEFAULT else field.default_factory,
+        )
+        for field in msgspec.structs.fields(annotation)
+    ]
+
+
+def required_keys(cls: Any, hints: dict[str, Any]) -> set[str]:
+    """The keys a typed dict must have; its own list misses what deferred annotations say."""
+    required: set[str] = set(cls.__required_keys__)
+    for name, hint in hints.items():
+        if typing.get_origin(hint) is typing.Required:
+            required.add(name)
+        elif typing.get_origin(hint) is typing.NotRequired:
+            required.discard(name)
+    return required
+
+
+class TypedDictRecord(Record):
+    """A typed dict: a plain dict with these keys and no others."""
+
+    hashable = False
+
+    def __init__(self, of: type, annotation: Any, name: str) -> None:
+        super().__init__(of, annotation, name)
+        self.types = (dict,)
+
+    def complete(self, fields: tuple[Field, ...]) -> None:
+        super().complete(fields)
+        self._by_key = {field.key: field for field in fields}
+
+    def check(self, value: Any) -> None:
+        self._each(value, "check")
+
+    def lower(self, value: Any) -> Any:
+        return self._each(value, "lower")
+
+    def _each(self, value: Any, method: str) -> dict[str, Any]:
+        if type(value) is not DICT:
+            raise unexpected(self.name, value)
+        given = value
+        results: dict[str, Any] = {}
+        for key, item in given.items():
+            field = self._by_key.get(key)
+            if field is None:
+                raise Mismatch(f"{self.name} has no key {key!r}, so it would not come back").within(f"[{key!r}]")
+            try:
+                results[key] = getattr(field.plan, method)(item)
+            except Mismatch as mismatch:
+                raise mismatch.within(f".{key}") from None
+        for field in self.fields:
+            if field.required and field.key not in given:
+                raise Mismatch(f"the required key {field.key!r} of {self.name} is missing").within(f".{field.key}")
+        return results
+
+    def build(self, values: dict[str, Any]) -> Any:
+        return values
