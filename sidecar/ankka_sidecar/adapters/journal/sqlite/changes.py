@@ -1,0 +1,45 @@
+"""What else is written than items: snapshots, and the removal of what a deletion left. Each is one statement or two."""
+
+import logging
+import sqlite3
+
+import msgspec
+
+from ankka_sidecar.adapters.journal.sqlite.failures import ITEM_ERRORS
+from ankka_sidecar.ports.journal import DELETED, Snapshot
+
+log = logging.getLogger("ankka.sidecar.journal")
+
+
+def put_snapshot(connection: sqlite3.Connection, snapshot: Snapshot) -> bool:
+    """Store a snapshot unless one of a higher sequence is there; false, too, if the database cannot hold it."""
+    names = Snapshot.__struct_fields__
+    changed = ", ".join(f"{name} = excluded.{name}" for name in names[3:])
+    try:
+        return (
+            connection.execute(
+                f"INSERT INTO snapshot ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "
+                f"ON CONFLICT (component, instance, generation) DO UPDATE SET {changed} WHERE excluded.sequence >= sequence",
+                msgspec.structs.astuple(snapshot),
+            ).rowcount
+            == 1
+        )
+    except ITEM_ERRORS as error:
+        log.error("journal: the snapshot of %r/%r cannot be stored: %s", snapshot.component, snapshot.instance, error)
+        return False
+
+
+def prune(connection: sqlite3.Connection, component: str, instance: str, generation: int, limit: int) -> int:
+    """Remove up to `limit` of a deleted generation's rows without a key, oldest first, and its snapshot."""
+    place = (component, instance, generation)
+    last = connection.execute(
+        "SELECT sequence, type FROM journal WHERE component = ? AND instance = ? AND generation = ? ORDER BY sequence DESC LIMIT 1", place
+    ).fetchone()
+    if last is None or last[1] != DELETED:
+        return 0
+    connection.execute("DELETE FROM snapshot WHERE component = ? AND instance = ? AND generation = ?", place)
+    return connection.execute(
+        "DELETE FROM journal WHERE rowid IN (SELECT rowid FROM journal WHERE component = ? AND instance = ? AND generation = ? "
+        'AND sequence < ? AND "key" IS NULL ORDER BY sequence LIMIT ?)',
+        (*place, last[0], limit),
+    ).rowcount

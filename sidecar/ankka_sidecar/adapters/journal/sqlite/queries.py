@@ -1,0 +1,99 @@
+"""What can be asked of the file, each over a connection that is handed in."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ankka_sidecar.adapters.journal.sqlite import statements
+from ankka_sidecar.ports.journal import DELETED, Found, Last, Listing, Page, Query, Row, Snapshot
+from ankka_sidecar.ports.paging import page_of, position_of
+
+_ROW: Final = ", ".join(statements.ROW)
+_WIDTH: Final = len(statements.ROW)
+_INDEXED_STATUSES: Final = ("Running", "Paused")
+"""Those with an index of their own, which a statement uses only if it names the status itself."""
+
+_FOUND: Final = ", ".join(statements.LISTING)
+
+
+def last_of(connection: sqlite3.Connection, instances: Sequence[tuple[str, str]]) -> list[Last | None]:
+    """The end of each instance's journal; at most 256 at once."""
+    parameters = statements.padded(((number, *key) for number, key in enumerate(instances)), len(instances), 3)
+    found: list[Last | None] = [None] * len(instances)
+    for values in connection.execute(statements.last_rows(statements.padded_size(len(instances))), parameters).fetchall():
+        row = Row(*values[2 : 2 + _WIDTH])
+        state: Row | None = None
+        if values[2 + _WIDTH] is not None:
+            state = Row(*values[2 + _WIDTH :])
+        elif row.payload is not None and row.type != DELETED:
+            state = row
+        found[values[0]] = Last(row, state)
+    return found
+
+
+def replies_of(connection: sqlite3.Connection, keys: Sequence[tuple[str, str, bytes]]) -> list[Row | None]:
+    """The newest row each (component, instance, key) left; at most 256 at once."""
+    parameters = statements.padded(((number, *key) for number, key in enumerate(keys)), len(keys), 4)
+    found: list[Row | None] = [None] * len(keys)
+    for values in connection.execute(statements.replies(statements.padded_size(len(keys))), parameters).fetchall():
+        found[values[0]] = Row(*values[1:])
+    return found
+
+
+def rows_of(connection: sqlite3.Connection, component: str, instance: str, after: tuple[int, int], limit: int) -> list[Row]:
+    """Rows behind (generation, sequence), in order."""
+    values = connection.execute(
+        f"SELECT {_ROW} FROM journal WHERE generation IN ({statements.GENERATIONS.format('?', '?')} AND generation >= ?) "
+        "AND component = ? AND instance = ? AND (generation > ? OR sequence > ?) ORDER BY generation, sequence LIMIT ?",
+        (component, instance, after[0], component, instance, *after, limit),
+    )
+    return [Row(*row) for row in values.fetchall()]
+
+
+def snapshot_of(connection: sqlite3.Connection, component: str, instance: str, generation: int) -> Snapshot | None:
+    """The snapshot of that generation."""
+    row = connection.execute(
+        f"SELECT {', '.join(Snapshot.__struct_fields__)} FROM snapshot WHERE component = ? AND instance = ? AND generation = ?",
+        (component, instance, generation),
+    ).fetchone()
+    return None if row is None else Snapshot(*row)
+
+
+def due_before(connection: sqlite3.Connection, before: int, limit: int) -> list[tuple[str, str]]:
+    """Instances whose deadline is at or before an instant; one owner has all shards, so none is asked for."""
+    return connection.execute(
+        "SELECT component, instance FROM instance WHERE deadline <= ? ORDER BY deadline, component, instance LIMIT ?", (before, limit)
+    ).fetchall()
+
+
+def find(connection: sqlite3.Connection, query: Query) -> Page:
+    """A page of instances."""
+    position = position_of(query)
+    conditions: list[str] = []
+    parameters: list[Any] = []
+    indexed = query.status in _INDEXED_STATUSES
+    if indexed:
+        conditions.append(f"status = '{query.status}'")
+    elif query.status is None:
+        conditions.append(f"status <> '{DELETED}'")
+    for condition, value in (
+        ("component = ?", query.component),
+        ("status = ?", None if indexed else query.status),
+        ("step = ?", query.step),
+        ("updated_at >= ?", query.since),
+        ("failure IS NOT NULL AND contains_any_case(failure, ?)", query.failure),
+    ):
+        if value is not None:
+            conditions.append(condition)
+            parameters.append(value)
+    if position is not None:
+        conditions.append("(component, instance) > (?, ?)")
+        parameters.extend(position)
+    where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
+    rows = connection.execute(f"SELECT {_FOUND} FROM instance {where}ORDER BY component, instance LIMIT ?", [*parameters, query.limit + 1])
+    return page_of([_found(row) for row in rows.fetchall()], query.limit)
+
+
+def _found(row: tuple[Any, ...]) -> Found:
+    component, instance, generation, sequence, shard, updated_at, *listing = row
+    return Found(component, instance, generation, sequence, shard, updated_at, Listing(*listing))

@@ -1,0 +1,1 @@
+"""The session server: WebSocket connections of processes and clients."""
