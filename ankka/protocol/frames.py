@@ -22,6 +22,8 @@ from ankka.protocol.spec import ComponentSpec
 
 PROTOCOL_VERSION = 1
 SESSION_PATH = "/ankka/session"
+KEEPER = "ankka dev"
+"""The service in a client's hello that keeps an embedded sidecar from leaving, as an attached process does."""
 
 
 class Frame(msgspec.Struct, frozen=True, array_like=True):
