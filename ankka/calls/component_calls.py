@@ -1,0 +1,147 @@
+"""What can be called on one instance: `Calls` by names, and its subclasses typed by the component's class."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+
+import msgspec
+
+from ankka.calls.caller import Caller, Target
+from ankka.calls.invocation import Invocation, TypedInvocation
+from ankka.codec import default_codec_for
+from ankka.protocol.lifecycle import WorkflowLifecycle
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm
+
+    from ankka.definition.component import Component
+    from ankka.definition.definitions import HandlerDefinition
+    from ankka.effects.event_sourced import EventSourcedEffect
+    from ankka.effects.workflow import WorkflowEffect
+
+T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C", bound="Component[Any]")
+
+LIFECYCLE = "ankka:lifecycle"
+AWAIT = "ankka:await"
+END_TIMEOUT = timedelta(seconds=30)
+
+_decode_lifecycle = msgspec.json.Decoder(WorkflowLifecycle).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The handlers of one instance, called by their wire names::
+
+    cart = client.for_event_sourced_entity("shopping-cart", "k1")
+    total = await cart.call("total-quantity").invoke(reply=int)
+    """
+
+    _caller: Caller
+    _target: Target
+
+    def call(self, handler: str) -> Invocation:
+        """The command or query of that wire name, to be invoked."""
+        return Invocation(self._caller, self._target, handler)
+
+    def with_timeout(self, timeout: timedelta) -> Self:
+        """A copy whose calls wait at most `timeout`."""
+        return replace(self, _caller=self._caller.with_timeout(timeout))
+
+    def with_metadata(self, metadata: Mapping[str, str]) -> Self:
+        """A copy whose calls send `metadata` along."""
+        return replace(self, _caller=self._caller.with_metadata(metadata))
+
+    async def lifecycle(self) -> WorkflowLifecycle:
+        """The engine's own view of the workflow: its status, pending step, retries, failure. Needs no process::
+
+        if (await client.for_workflow("checkout", "c1").lifecycle()).is_terminal: ...
+        """
+        payload = await self._caller.ask(self._target, LIFECYCLE, None, repeatable=True)
+        return _decode_lifecycle(payload.data)
+
+    def lifecycle_sync(self) -> WorkflowLifecycle:
+        """`lifecycle` for sync steps and other threads."""
+        return self._caller.wait_for(self.lifecycle(), "lifecycle")
+
+    @overload
+    async def await_end(self, timeout: timedelta = END_TIMEOUT) -> None: ...
+    @overload
+    async def await_end(self, timeout: timedelta = END_TIMEOUT, *, reply: "TypeForm[T]") -> T: ...
+    async def await_end(self, timeout: timedelta = END_TIMEOUT, *, reply: Any = None) -> Any:
+        """Wait until the workflow's run has ended, and return its end state as a `reply`.
+
+        `CommandError` with `WORKFLOW_FAILED` if it failed, with `TIMEOUT` if it has not ended within `timeout`
+        (default 30 s; in a step at most what is left of it). The workflow goes on in any case::
+
+            end = await client.for_workflow("checkout", "c1").await_end(timedelta(seconds=30), reply=Checkout)
+        """
+        payload = await self._caller.with_timeout(timeout).ask(self._target, AWAIT, None, repeatable=True)
+        return None if reply is None else default_codec_for(reply).decode_payload(payload)
+
+    @overload
+    def await_end_sync(self, timeout: timedelta = END_TIMEOUT) -> None: ...
+    @overload
+    def await_end_sync(self, timeout: timedelta = END_TIMEOUT, *, reply: "TypeForm[T]") -> T: ...
+    def await_end_sync(self, timeout: timedelta = END_TIMEOUT, *, reply: Any = None) -> Any:
+        """`await_end` for sync steps and other threads."""
+        return self._caller.wait_for(self.await_end(timeout, reply=reply), "await_end")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowCalls(Calls, Generic[C]):
+    """The handlers of a workflow, by name or by method: `.call(CheckoutWorkflow.start)`."""
+
+    _component: type[C]
+
+    @overload
+    def call(self, handler: str) -> Invocation: ...
+    @overload
+    def call(
+        self, handler: "Callable[Concatenate[C, P], WorkflowEffect[Any, R] | Coroutine[Any, Any, WorkflowEffect[Any, R]]]"
+    ) -> TypedInvocation[P, R]: ...
+    def call(self, handler: Any) -> Any:
+        """The command or query of that wire name, or of that method."""
+        return _call(self._caller, self._target, self._component, handler)
+
+
+@dataclass(frozen=True, slots=True)
+class EventSourcedCalls(Calls, Generic[C]):
+    """The handlers of an event sourced entity, by name or by method."""
+
+    _component: type[C]
+
+    @overload
+    def call(self, handler: str) -> Invocation: ...
+    @overload
+    def call(
+        self, handler: "Callable[Concatenate[C, P], EventSourcedEffect[Any, Any, R] | Coroutine[Any, Any, EventSourcedEffect[Any, Any, R]]]"
+    ) -> TypedInvocation[P, R]: ...
+    def call(self, handler: Any) -> Any:
+        """The command or query of that wire name, or of that method."""
+        return _call(self._caller, self._target, self._component, handler)
+
+
+def _call(caller: Caller, target: Target, component: "type[Component[Any]]", handler: Any) -> Any:
+    if isinstance(handler, str):
+        return Invocation(caller, target, handler)
+    definition = _handler_of(component, handler)
+    invocation: TypedInvocation[..., Any] = TypedInvocation(caller, target, definition.name, definition)
+    return invocation
+
+
+def _handler_of(component: "type[Component[Any]]", method: object) -> "HandlerDefinition":
+    """The definition behind `CheckoutWorkflow.start`; `TypeError` if the method is no command or query of the class."""
+    from ankka.definition.build import definition_of
+
+    name = getattr(method, "__name__", None)
+    for handler in definition_of(component).handlers.values():
+        if handler.method == name and handler.function in (method, getattr(component, handler.method, None)):
+            return handler
+    raise TypeError(
+        f"{getattr(method, '__qualname__', method)!s} is no command or query of {component.__name__}; "
+        "give its wire name, or the method as the class has it, for example .call(CheckoutWorkflow.start)"
+    )

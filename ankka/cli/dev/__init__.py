@@ -1,0 +1,1 @@
+"""`ankka dev`: a sidecar that stays, and a process that is started anew whenever a file changes."""

@@ -1,0 +1,213 @@
+"""Calls this side has under way, within the credit the sidecar gave (DESIGN §4, W15).
+
+    asked ──► waiting ──credit, session──► sent ──► replied | refused | out of time | lost
+                 ▲                           │
+                 └── lost, and repeatable or not written
+
+A call waits for a session and for credit, in order. Calls made by a command that runs have room of their own: the
+calls that use up the credit may be waiting for that very command. When a connection is lost, a call that was not
+written, has a key, or changes nothing is sent again; any other may have been done, and says so.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ankka.command_error import CommandError
+from ankka.process.outgoing import Outgoing
+from ankka.protocol.errors import Error, ErrorCode
+from ankka.protocol.frames import Call, CallRefused, CallReplied, CancelCall
+from ankka.protocol.payload import Payload
+from ankka.protocol.wire import FrameTooLarge
+
+ANSWER_GRACE = 1.0
+"""Seconds beyond a call's time in which the sidecar's own answer is still awaited: it knows more than a timer here."""
+
+
+@dataclass(slots=True, eq=False)
+class _Pending:
+    call: Call
+    deadline: float
+    answer: asyncio.Future[Payload]
+    repeatable: bool
+    position: int = field(default=0)
+
+    @property
+    def target(self) -> str:
+        return f"{self.call.component}/{self.call.instance}/{self.call.handler}"
+
+
+class CallTable:
+    """The calls of one process or client; `clock` is the loop's, in seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._outgoing: Outgoing | None = None
+        self._credit = 0
+        self._holds_new = False
+        self._number = 0
+        self._sent: dict[int, _Pending] = {}
+        self._spent = 0
+        self._waiting: deque[_Pending] = deque()
+        self._closed: Error | None = None
+        self.obstacle = "no session with a sidecar yet"
+        """Why calls wait, for the message of one whose time is over before it was sent."""
+
+    async def ask(self, call: Call, *, repeatable: bool = False) -> Payload:
+        """Make a call and return its reply; `CommandError` if it is refused, lost or out of time.
+
+        The call's `request` is filled in here, and its `timeout` (µs) counts from now, waiting included.
+        `repeatable` says that it changes nothing and may be sent twice.
+        """
+        if self._closed is not None:
+            raise CommandError(self._closed)
+        loop = asyncio.get_running_loop()
+        self._number += 1
+        call = msgspec.structs.replace(call, request=self._number)
+        pending = _Pending(call, self._clock() + call.timeout / 1_000_000, loop.create_future(), repeatable or call.key is not None)
+        if self._may_send(pending):
+            self._send(pending)
+        else:
+            self._waiting.append(pending)
+        timer = loop.call_later(call.timeout / 1_000_000, self._out_of_time, pending)
+        try:
+            return await pending.answer
+        except asyncio.CancelledError:
+            self._withdraw(pending)
+            raise
+        finally:
+            timer.cancel()
+
+    # --- what the session tells ----------------------------------------------------------------------------------
+
+    def opened(self, outgoing: Outgoing, credit: int) -> None:
+        """A session is open: send what waits."""
+        self._outgoing, self._credit, self._holds_new = outgoing, credit, False
+        self._send_waiting()
+
+    def hold(self) -> None:
+        """The sidecar is going away: new calls wait for the next session, except those that running work makes."""
+        self._holds_new = True
+
+    def replied(self, frame: CallReplied) -> None:
+        """The reply of a call; one that nobody waits for any more is dropped."""
+        pending = self._settle(frame.request)
+        if pending is not None and not pending.answer.done():
+            pending.answer.set_result(frame.reply)
+
+    def refused(self, frame: CallRefused) -> None:
+        """The refusal of a call."""
+        pending = self._settle(frame.request)
+        if pending is not None:
+            _fail(pending, frame.error)
+
+    def lost(self, obstacle: str) -> None:
+        """The session is over: what may be sent again waits for the next one, first come first."""
+        outgoing, self._outgoing, self.obstacle = self._outgoing, None, obstacle
+        sent, self._sent, self._spent = list(self._sent.values()), {}, 0
+        again: list[_Pending] = []
+        for pending in sent:
+            if pending.repeatable or outgoing is None or not outgoing.was_written(pending.position):
+                again.append(pending)
+            else:
+                _fail(
+                    pending,
+                    _unknown(f"the connection to the sidecar was lost after the call to {pending.target} was sent: it may have been done or not"),
+                )
+        self._waiting.extendleft(reversed(again))
+
+    def close(self, error: Error) -> None:
+        """No session will come any more: what waits was not done, and later calls fail with `error`."""
+        self._closed = error
+        self.lost(error.message)
+        while self._waiting:
+            _fail(self._waiting.popleft(), error)
+
+    # --- sending -------------------------------------------------------------------------------------------------
+
+    def _may_send(self, pending: _Pending) -> bool:
+        if self._outgoing is None:
+            return False
+        if pending.call.chain:
+            return True
+        if self._holds_new and pending.call.attempt is None:
+            return False
+        return self._spent < self._credit
+
+    def _send(self, pending: _Pending) -> None:
+        assert self._outgoing is not None
+        call = pending.call
+        try:
+            pending.position = self._outgoing.put(call)
+        except FrameTooLarge as error:
+            _fail(
+                pending,
+                Error(ErrorCode.TOO_LARGE, f"the call to {pending.target} cannot be sent: {error}", {"size": error.size, "limit": error.limit}),
+            )
+            return
+        self._sent[call.request] = pending
+        self._spent += not call.chain
+
+    def _send_waiting(self) -> None:
+        held: deque[_Pending] = deque()
+        while self._waiting and self._outgoing is not None:
+            pending = self._waiting.popleft()
+            if pending.answer.done():
+                continue
+            if not pending.call.chain and self._spent >= self._credit:
+                self._waiting.appendleft(pending)
+                break
+            if self._holds_new and not pending.call.chain and pending.call.attempt is None:
+                held.append(pending)
+                continue
+            remaining = max(1, round((pending.deadline - self._clock()) * 1_000_000))
+            pending.call = msgspec.structs.replace(pending.call, timeout=remaining)
+            self._send(pending)
+        self._waiting.extendleft(reversed(held))
+
+    def _settle(self, request: int) -> _Pending | None:
+        pending = self._sent.pop(request, None)
+        if pending is not None:
+            self._spent -= not pending.call.chain
+            if self._waiting:
+                self._send_waiting()
+        return pending
+
+    # --- giving up -----------------------------------------------------------------------------------------------
+
+    def _withdraw(self, pending: _Pending) -> None:
+        """The caller does not wait any more: its credit is free at once."""
+        if pending.call.request in self._sent:
+            if self._outgoing is not None:
+                self._outgoing.put(CancelCall(pending.call.request))
+            self._settle(pending.call.request)
+        elif pending in self._waiting:
+            self._waiting.remove(pending)
+
+    def _out_of_time(self, pending: _Pending) -> None:
+        if pending.answer.done():
+            return
+        if pending.call.request in self._sent:
+            asyncio.get_running_loop().call_later(ANSWER_GRACE, self._unanswered, pending)
+            return
+        self._withdraw(pending)
+        reason = self.obstacle if self._outgoing is None else f"all {self._credit} calls of this process at once are under way"
+        _fail(pending, Error(ErrorCode.UNAVAILABLE, f"the call to {pending.target} was not sent within its time: {reason}"))
+
+    def _unanswered(self, pending: _Pending) -> None:
+        if pending.answer.done():
+            return
+        self._withdraw(pending)
+        _fail(pending, _unknown(f"the sidecar did not answer the call to {pending.target} in time: it may have been done or not"))
+
+
+def _fail(pending: _Pending, error: Error) -> None:
+    if not pending.answer.done():
+        pending.answer.set_exception(CommandError(error))
+
+
+def _unknown(message: str) -> Error:
+    return Error(ErrorCode.TIMEOUT, message, {"outcome": "unknown"})

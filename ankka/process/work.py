@@ -1,0 +1,147 @@
+"""Runs what a session asks for through dispatch, and sends the answers back.
+
+A sync command, query or fold is answered at once, without a task. An async one, and every step, is a task; sync steps
+run in threads, where a task of their own waits for them.
+"""
+
+import asyncio
+import time
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+from ankka.calls.caller import CallLink, Origin
+from ankka.client import ComponentClient
+from ankka.process.dispatch import CommandAnswer, QueryAnswer, fold, run_command, run_query
+from ankka.process.dispatch_step import run_step
+from ankka.process.registry import Hosted
+from ankka.process.session import Session
+from ankka.process.threads import StepThreads
+from ankka.protocol.attempt import Token
+from ankka.protocol.errors import Error, ErrorCode
+from ankka.protocol.frames import Fold, Refused, RunCommand, RunQuery, RunStep, StepStopped
+
+
+class HandlerWork:
+    """The handlers of a process at work. `link` is what their clients call through."""
+
+    def __init__(self, session: Session, link: CallLink, components: Mapping[str, Hosted], threads: StepThreads, resources: Any) -> None:
+        self._session = session
+        self._link = link
+        self._components = components
+        self._threads = threads
+        self._resources = resources
+        self._requests: dict[int, asyncio.Task[None]] = {}
+        self._steps: dict[Token, asyncio.Task[None]] = {}
+        self._reasons: dict[Token, str] = {}
+
+    # --- commands, queries, folds --------------------------------------------------------------------------------
+
+    def request(self, frame: RunCommand | RunQuery | Fold) -> None:
+        """Answer a command, query or fold; an async handler answers from a task."""
+        hosted = self._components.get(frame.component)
+        if hosted is None:
+            message = f"this process does not host the component {frame.component!r}; it hosts {', '.join(self._components)}"
+            self._session.answer(Refused(frame.request, Error(ErrorCode.NOT_FOUND, message)), frame.request)
+            return
+        answer = self._ask(hosted, frame)
+        if asyncio.iscoroutine(answer):
+            task = self._link.loop.create_task(self._answer_later(frame.request, answer))
+            self._requests[frame.request] = task
+        else:
+            self._session.answer(answer, frame.request)
+
+    def cancel_request(self, request: int) -> None:
+        """Nobody waits for it any more: its task is cancelled. It is answered all the same, which frees its place."""
+        task = self._requests.get(request)
+        if task is not None:
+            self._cancel(task)
+
+    def drop_requests(self) -> None:
+        """The session they came by is over: whoever waits asks again."""
+        requests, self._requests = self._requests, {}
+        for task in requests.values():
+            self._cancel(task)
+
+    def _ask(self, hosted: Hosted, frame: RunCommand | RunQuery | Fold) -> Any:
+        match frame:
+            case RunCommand():
+                chain = (*frame.chain, f"{frame.component}/{frame.instance}")
+                client = ComponentClient.inside(self._link, Origin(chain=chain, deadline=time.monotonic() + frame.timeout / 1_000_000))
+                return run_command(hosted.definition, frame, client, self._resources, hosted.create)
+            case RunQuery():
+                client = ComponentClient.inside(self._link, Origin(deadline=time.monotonic() + frame.timeout / 1_000_000))
+                return run_query(hosted.definition, frame, client, self._resources, hosted.create)
+            case Fold():
+                return fold(hosted.definition, frame, hosted.create)
+
+    async def _answer_later(self, request: int, coming: Coroutine[Any, Any, CommandAnswer | QueryAnswer]) -> None:
+        try:
+            answer = await coming
+        except asyncio.CancelledError:
+            answer = Refused(request, Error(ErrorCode.UNAVAILABLE, "the request was cancelled"))
+        # After a loss the number may be another request's of the next session, so the task is what counts.
+        if self._requests.get(request) is asyncio.current_task():
+            del self._requests[request]
+            self._session.answer(answer, request)
+
+    def _cancel(self, task: "asyncio.Task[None]") -> None:
+        # Soon, so that a task that has not begun begins: a handler's coroutine that is never awaited is a warning.
+        self._link.loop.call_soon(task.cancel)
+
+    # --- steps ---------------------------------------------------------------------------------------------------
+
+    def step(self, frame: RunStep) -> None:
+        """Run a step attempt."""
+        token = frame.token
+        hosted = self._components.get(token.component)
+        if hosted is None:
+            self._session.answer_step(StepStopped(token, f"this process does not host the component {token.component!r}"))
+            return
+        task = self._link.loop.create_task(self._run_step(hosted, frame), name=f"ankka step {frame.step} of {token}")
+        self._steps[token] = task
+        task.add_done_callback(lambda _: self._step_ended(token))
+
+    def cancel_step(self, token: Token, reason: str = "cancelled") -> None:
+        """Cancel an attempt: an async step's task is cancelled, a sync one sees `context.is_cancelled`."""
+        task = self._steps.get(token)
+        if task is not None:
+            self._reasons.setdefault(token, reason)
+            task.cancel()
+
+    async def _run_step(self, hosted: Hosted, frame: RunStep) -> None:
+        origin = Origin(attempt=frame.token, deadline=time.monotonic() + frame.timeout / 1_000_000, trace=frame.trace)
+        client = ComponentClient.inside(self._link, origin)
+        answer = await run_step(hosted.definition, frame, client, self._resources, self._threads, hosted.create)
+        if isinstance(answer, StepStopped) and answer.token in self._reasons:
+            answer = StepStopped(answer.token, self._reasons[answer.token])
+        self._session.answer_step(answer)
+
+    def _step_ended(self, token: Token) -> None:
+        del self._steps[token]
+        reason = self._reasons.pop(token, "cancelled")
+        # A task that was cancelled before it began has answered nothing; for any other this is dropped.
+        self._session.answer_step(StepStopped(token, reason))
+
+    # --- stopping ------------------------------------------------------------------------------------------------
+
+    async def idle(self) -> None:
+        """Wait until no step runs, and no command or query that runs now."""
+        while self._steps:
+            await asyncio.wait(self._steps.values())
+        if self._requests:
+            await asyncio.wait(self._requests.values())
+
+    def cancel_steps(self, reason: str) -> None:
+        """Cancel every step that runs."""
+        for token in list(self._steps):
+            self.cancel_step(token, reason)
+
+    def give_back_steps(self, reason: str) -> None:
+        """Answer for the steps that have not ended, so that they run again elsewhere; what they still come to is dropped."""
+        for token in list(self._session.attempts.running()):
+            self._session.answer_step(StepStopped(token, reason))
+
+    def cancel_all(self, reason: str) -> None:
+        """Cancel everything; nobody is told."""
+        self.drop_requests()
+        self.cancel_steps(reason)

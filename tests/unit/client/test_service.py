@@ -1,0 +1,66 @@
+"""What a service builder checks, and what it tells the sidecar."""
+
+from typing import Any
+
+import pytest
+
+from ankka import Ankka, RegistrationError, Workflow
+from ankka.process.settings import drain_time
+from tests.unit.client.shop import CartEntity, OrderWorkflow
+
+
+class OtherOrder(CartEntity):
+    component_id = "order"
+
+
+def test_spec_has_an_entry_per_component_in_order() -> None:
+    spec = Ankka.service().register(CartEntity).register(OrderWorkflow).spec()
+    assert [component.component for component in spec] == ["cart", "order"]
+
+
+def test_all_problems_of_all_components_are_reported_together() -> None:
+    unusable: Any = dict
+    unset: Any = Workflow
+    service = Ankka.service().register(OrderWorkflow).register(OtherOrder).register(OrderWorkflow).register(unusable).register(unset)
+    with pytest.raises(RegistrationError) as raised:
+        service.validate()
+    told = str(raised.value)
+    assert len(raised.value.problems) == 4
+    assert "OtherOrder: component_id 'order' is the id of OrderWorkflow too" in told
+    assert "OrderWorkflow: component_id 'order' is registered twice" in told
+    assert "dict cannot be registered" in told
+    assert "Workflow cannot be registered" in told
+
+
+def test_a_service_without_components_is_refused() -> None:
+    with pytest.raises(RegistrationError, match="no component is registered"):
+        Ankka.service().spec()
+
+
+def test_validate_and_register_return_the_builder() -> None:
+    service = Ankka.service()
+    assert service.register(OrderWorkflow).limits(steps=10, sync_steps=2).validate() is service
+
+
+@pytest.mark.parametrize("limits", [{"steps": 0}, {"sync_steps": -1}])
+def test_limits_below_one_are_refused(limits: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        Ankka.service().limits(**limits)
+
+
+async def test_start_in_a_running_loop_names_listen() -> None:
+    with pytest.raises(RuntimeError, match=r"await service\.listen\(\)"):
+        Ankka.service().register(OrderWorkflow).start()
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("", 30), ("5", 5), ("500ms", 0.5), ("2 min", 120), ("0", 0)])
+def test_the_drain_time_is_read_as_the_sidecar_reads_it(text: str, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANKKA_DRAIN", text)
+    assert drain_time() == seconds
+
+
+@pytest.mark.parametrize("text", ["soon", "-1", "5 parsecs"])
+def test_a_drain_time_that_is_none_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANKKA_DRAIN", text)
+    with pytest.raises(ValueError, match="is no duration"):
+        drain_time()
