@@ -127,9 +127,10 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Query(msgspec.Struct, frozen=True):
-    """A filter over instances; what is `None` does not filter. `failure` is a part of the text, any case.
+    """A filter over instances; what is `None` does not filter, but deleted ones are only found by their status.
 
-    `None` as `status` leaves the deleted ones out. `since` is an instant: only what was updated at or after it. `after` continues behind a page's `next`.
+    `failure` is a part of the text, any case. `since` is an instant: only what was updated at or after it. `after`
+    continues behind a page's `next`.
     """
 
     component: str | None = None

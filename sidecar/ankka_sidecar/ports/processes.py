@@ -25,7 +25,7 @@ class Link(Protocol):
 class Session(Protocol):
     """What the runtime does with one accepted connection."""
 
-    def received(self, frames: list[Frame]) -> None:
+    def received(self, received: list[Frame]) -> None:
         """Frames arrived, in order."""
         ...
 

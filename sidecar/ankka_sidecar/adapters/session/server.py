@@ -144,4 +144,3 @@ class SessionServer:
         except msgspec.MsgspecError as error:
             log.warning("a peer sent a message that is not frames: %s", error)
             return None
-

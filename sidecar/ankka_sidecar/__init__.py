@@ -1,0 +1,1 @@
+"""The runtime: hosts workflow and entity instances as single-writer, event-sourced actors over a journal."""

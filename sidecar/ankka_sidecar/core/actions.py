@@ -1,0 +1,122 @@
+"""What an instance machine asks for. The performer does it and feeds the result back as an input."""
+
+import msgspec
+
+from ankka.protocol.attempt import Token
+from ankka.protocol.errors import Error
+from ankka.protocol.payload import Payload
+from ankka_sidecar.core.events import AnyEvent
+from ankka_sidecar.core.inputs import CallMade
+from ankka_sidecar.core.records import EntityRecord, WorkflowRecord
+
+
+class Action(msgspec.Struct, frozen=True, gc=False):
+    """One thing to do."""
+
+
+class Load(Action, frozen=True):
+    """Read the instance from the journal; answers `Loaded` or `LoadFailed`."""
+
+
+class AskHandler(Action, frozen=True):
+    """Have a process run a command or query on this state; answers `HandlerAnswered` or `AskLost`."""
+
+    ask: int
+    call: CallMade
+    state: Payload | None
+    sequence: int
+
+
+class AskFold(Action, frozen=True):
+    """Have a process fold events onto a state; answers `HandlerAnswered` with `Folded`, or `AskLost`."""
+
+    ask: int
+    state: Payload | None
+    events: tuple[Payload, ...]
+
+
+class CancelAsk(Action, frozen=True):
+    """Nobody waits for `ask` any more."""
+
+    ask: int
+
+
+class RunStep(Action, frozen=True):
+    """Have a process run this attempt; answers `StepSent`, then `StepAnswered` or `AttemptLost`."""
+
+    token: Token
+    step: str
+    input: Payload | None
+    state: Payload | None
+    base: int
+    sequence: int
+    trace: str | None
+
+
+class CancelStep(Action, frozen=True):
+    """The attempt was replaced: stop it, wherever it is."""
+
+    token: Token
+
+
+class AckStep(Action, frozen=True):
+    """Tell the process what became of its answer."""
+
+    token: Token
+    stale: bool
+
+
+class Append(Action, frozen=True):
+    """Store one effect; answers `Appended` or one of its failures.
+
+    `state` is what the effect set. `listing_changed` says that status or deadline are others than before.
+    """
+
+    effect: int
+    generation: int
+    sequence: int
+    event: AnyEvent
+    record: WorkflowRecord | EntityRecord
+    state: Payload | None
+    listing_changed: bool
+    schema: str
+    trace: str | None
+
+
+class PutSnapshot(Action, frozen=True):
+    """Store the entity's state as a snapshot; nothing is answered."""
+
+    generation: int
+    sequence: int
+    state: Payload
+    version: int
+
+
+class Reply(Action, frozen=True):
+    """Answer a caller: with the encoded reply, or an error."""
+
+    call: int
+    result: Payload | Error
+
+
+class WakeAt(Action, frozen=True):
+    """Send `Woke` at that instant; the latest `WakeAt` replaces an earlier one."""
+
+    at: int
+
+
+class Passivate(Action, frozen=True):
+    """Drop this machine: it holds nothing that the journal does not."""
+
+
+class Prune(Action, frozen=True):
+    """The generation was deleted: its rows may go."""
+
+    generation: int
+
+
+class Report(Action, frozen=True):
+    """Say it in the log: a fault of a step, or a bug of ours."""
+
+    level: str
+    message: str

@@ -1,0 +1,163 @@
+"""The machine of an entity instance: fold once, then every command brings the state after it.
+
+On load the events behind the snapshot are folded by a process, in chunks, when the first command or query needs the
+state. From then on each command carries the state's bytes and its answer brings the new ones, so nothing is folded
+twice while the instance is resident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from ankka.protocol.errors import Error, ErrorCode
+from ankka.protocol.frames import EntityCommandDone, Folded, Refused
+from ankka.protocol.payload import Payload
+from ankka.protocol.spec import ComponentSpec
+from ankka_sidecar.core import event_sourced as rules
+from ankka_sidecar.core import lifecycle
+from ankka_sidecar.core.actions import AskFold, Prune, PutSnapshot, Reply
+from ankka_sidecar.core.events import AnyEvent, Deleted, Persisted
+from ankka_sidecar.core.inputs import CallMade, EndAsked, HandlerAnswered, Input, LifecycleAsked, Loaded
+from ankka_sidecar.core.instance import Asking, Instance, Limits
+from ankka_sidecar.core.journalling import Appending, Phase
+from ankka_sidecar.core.records import EntityRecord
+
+FOLD_SIZE = 1024 * 1024
+"""Bytes of events in one fold."""
+
+
+class EntityInstance(Instance):
+    """See the module."""
+
+    __slots__ = ("_folding", "_snapshot_every", "_snapshot_sequence", "_snapshot_version", "_unfolded")
+
+    record: EntityRecord
+    _effect_type = EntityCommandDone
+
+    def __init__(self, component: str, instance: str, limits: Limits, salt: int) -> None:
+        super().__init__(component, instance, limits, salt)
+        self.record = EntityRecord()
+        self._unfolded: tuple[Payload, ...] = ()
+        self._folding = 0
+        self._snapshot_sequence = 0
+        self._snapshot_every = 0
+        self._snapshot_version = 0
+
+    def _adopt(self, loaded: Loaded, now: int) -> bool:
+        record = loaded.record if loaded.record is not None else EntityRecord()
+        if not isinstance(record, EntityRecord):
+            return False
+        self.record = record
+        self.state = loaded.state
+        self._unfolded = loaded.events
+        self._snapshot_sequence = loaded.snapshot_sequence
+        return True
+
+    # --- folding ---------------------------------------------------------------------------------------------------
+
+    def _can_query(self) -> bool:
+        return not self._unfolded
+
+    def _advance(self, now: int) -> None:
+        if self._unfolded:
+            free = self._asking is None and self._appending is None
+            if free and not self._decide(now) and (self._mailbox or self._early):
+                self._fold(now)
+            return
+        super()._advance(now)
+
+    def _fold(self, now: int) -> None:
+        count, size = 0, 0
+        for event in self._unfolded:
+            if count and size + len(event.data) > FOLD_SIZE:
+                break
+            count += 1
+            size += len(event.data)
+        self._folding = count
+        self._ask += 1
+        self._asking = Asking(self._ask, None, now + self._limits.handler_timeout)
+        self._out.append(AskFold(self._ask, self.state, self._unfolded[:count]))
+
+    def _on_folded(self, answer: Any, now: int) -> None:
+        if isinstance(answer, Folded):
+            self.state = answer.state
+            self._unfolded = self._unfolded[self._folding :]
+            self._take_queries(now)
+        elif isinstance(answer, Refused):
+            self._fold_lost(answer.error)
+        else:
+            self._fold_lost(Error(ErrorCode.INTERNAL, f"a fold answered {type(answer).__name__}"))
+
+    def _take_queries(self, now: int) -> None:
+        if not self._unfolded:
+            early, self._early = self._early, []
+            for given in early:
+                self._take(given, now)
+
+    def _fold_lost(self, error: Error) -> None:
+        self._fail_callers(error)
+
+    # --- calls -----------------------------------------------------------------------------------------------------
+
+    def _command_event(self, call: CallMade, answer: Any, spec: ComponentSpec, now: int) -> AnyEvent | None:
+        assert isinstance(answer, EntityCommandDone), f"an entity command answered {type(answer).__name__}"
+        return rules.decide_command(self.record, answer, call.handler, now)
+
+    def _on_answered(self, given: HandlerAnswered, now: int) -> None:
+        self._snapshot_every = given.spec.snapshot_every
+        self._snapshot_version = given.spec.snapshot_version
+        super()._on_answered(given, now)
+
+    def _on_lifecycle_asked(self, asked: LifecycleAsked, now: int) -> None:
+        if self.phase is not Phase.READY:
+            self._early.append(asked)
+            return
+        self._out.append(Reply(asked.call, lifecycle.as_payload(lifecycle.of_entity(self.record))))
+
+    def _on_end_asked(self, asked: EndAsked, now: int) -> None:
+        self._refuse(asked.call, ErrorCode.BAD_REQUEST, f"'{self.component}' is an entity: only a workflow has an end to await")
+
+    # --- decisions -------------------------------------------------------------------------------------------------
+
+    def _decide(self, now: int) -> bool:
+        event = rules.decide_deadline(self.record, now)
+        if event is None:
+            return False
+        self._append(event, None, now)
+        return True
+
+    def _dispatch(self, now: int) -> None:
+        """Nothing of an entity runs by itself."""
+
+    def _evolved(self, event: AnyEvent) -> EntityRecord:
+        return rules.evolve(self.record, event)  # type: ignore[arg-type]  # an entity's machine appends entity events only
+
+    def _listing(self, record: EntityRecord) -> object:
+        return (record.sequence > 0, record.expires_at)
+
+    def _settled(self, done: Appending, now: int) -> None:
+        if isinstance(done.event, Deleted):
+            self.state = None
+            self._unfolded = ()
+            self._snapshot_sequence = 0
+            self._out.append(Prune(done.record.generation))
+            self._take_queries(now)
+            return
+        if isinstance(done.event, Persisted) and done.event.events and done.state is None and not self._unfolded:
+            self._unfolded = done.event.events  # the answer left the state after them out: fold it
+        due = self._snapshot_every and self.record.sequence - self._snapshot_sequence >= self._snapshot_every
+        if due and self.state is not None and not self._unfolded:
+            self._snapshot_sequence = self.record.sequence
+            self._out.append(PutSnapshot(self.record.generation, self.record.sequence, self.state, self._snapshot_version))
+
+    def _next_instant(self, now: int) -> int | None:
+        expires_at = self.record.expires_at
+        return expires_at if expires_at is not None and expires_at > now else None
+
+    _handlers: ClassVar[dict[type[Input], Callable[[Any, Any, int], None]]] = {
+        **Instance._handlers,
+        HandlerAnswered: _on_answered,
+        LifecycleAsked: _on_lifecycle_asked,
+        EndAsked: _on_end_asked,
+    }

@@ -1,0 +1,135 @@
+"""Facts in the journal, past tense: what an effect led to.
+
+Each event carries `at`, the instant of the decision (µs, UTC). The state an effect set is not in the event: it lies
+beside it in the row, as the process encoded it; `changed` says that there is one. New fields go to the end with a
+default; a tag is never used again for something else.
+"""
+
+import msgspec
+
+from ankka.protocol.payload import Payload, StepTarget
+
+
+class Event(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One fact about one instance."""
+
+    at: int
+
+
+class Started(Event, frozen=True, tag="started"):
+    """A command started run number `run` at `target`; the run may take until `until`."""
+
+    run: int
+    target: StepTarget
+    by: str
+    until: int | None = None
+    budget: int | None = None
+    changed: bool = False
+    trace: str | None = None
+
+
+class Transitioned(Event, frozen=True, tag="transitioned"):
+    """A step, or a command that redirected, led to `target`.
+
+    `overwrote` lists the sequences of command updates that the step's state replaced.
+    """
+
+    target: StepTarget
+    by: str
+    redirected: bool = False
+    changed: bool = False
+    overwrote: tuple[int, ...] = ()
+    trace: str | None = None
+
+
+class Updated(Event, frozen=True, tag="updated"):
+    """A command set the state, and nothing else."""
+
+    by: str
+    changed: bool = True
+
+
+class Paused(Event, frozen=True, tag="paused"):
+    """A step paused the run: for a command, or until `until`, when `on_timeout` runs."""
+
+    by: str
+    until: int | None = None
+    on_timeout: StepTarget | None = None
+    changed: bool = False
+    overwrote: tuple[int, ...] = ()
+
+
+class Resumed(Event, frozen=True, tag="resumed"):
+    """The pause's deadline passed: `target` runs."""
+
+    target: StepTarget
+
+
+class Retried(Event, frozen=True, tag="retried"):
+    """An attempt faulted and a retry was left: attempt number `attempt` runs, not before `not_before`."""
+
+    step: str
+    attempt: int
+    error: str
+    not_before: int | None = None
+
+
+class FailedOver(Event, frozen=True, tag="failed-over"):
+    """`step` faulted for the last time: `target` runs, without input."""
+
+    step: str
+    error: str
+    target: StepTarget
+
+
+class Interrupted(Event, frozen=True, tag="interrupted"):
+    """The process or node that ran the attempt went away: attempt number `attempt` runs; no retry was used."""
+
+    step: str
+    attempt: int
+    reason: str
+
+
+class Ended(Event, frozen=True, tag="ended"):
+    """The run is complete."""
+
+    by: str
+    changed: bool = False
+    overwrote: tuple[int, ...] = ()
+
+
+class Failed(Event, frozen=True, tag="failed"):
+    """The run failed: deliberately, of a fault no recovery was left for, or of time."""
+
+    code: str
+    message: str
+    step: str | None = None
+    changed: bool = False
+    overwrote: tuple[int, ...] = ()
+
+
+class Deleted(Event, frozen=True, tag="deleted"):
+    """State, journal and deadlines are discarded; `events` are an entity's last ones."""
+
+    by: str
+    events: tuple[Payload, ...] = ()
+
+
+class Persisted(Event, frozen=True, tag="persisted"):
+    """An entity's command persisted these events, in order, as one effect."""
+
+    by: str
+    events: tuple[Payload, ...]
+    expires_at: int | None = None
+
+
+WorkflowEvent = Started | Transitioned | Updated | Paused | Resumed | Retried | FailedOver | Interrupted | Ended | Failed | Deleted
+EntityEvent = Persisted | Deleted
+AnyEvent = WorkflowEvent | Persisted
+
+decode_event = msgspec.msgpack.Decoder(AnyEvent).decode
+
+
+def name_of(event: Event) -> str:
+    """The event's name in the journal's timeline."""
+    return str(type(event).__struct_config__.tag)

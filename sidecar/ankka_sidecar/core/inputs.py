@@ -1,0 +1,159 @@
+"""What goes into an instance machine. Instants and durations are µs."""
+
+import msgspec
+
+from ankka.protocol.attempt import Token
+from ankka.protocol.errors import Error
+from ankka.protocol.frames import EntityCommandDone, Folded, Refused, Replied, StepDone, StepFaulted, StepStopped, WorkflowCommandDone
+from ankka.protocol.payload import Payload
+from ankka.protocol.spec import ComponentSpec
+from ankka_sidecar.core.records import EntityRecord, WorkflowRecord
+
+
+class Input(msgspec.Struct, frozen=True, gc=False):
+    """One input of an instance machine."""
+
+
+class CallMade(Input, frozen=True):
+    """A command or query arrived. `call` is the caller's number: the `Reply` to it carries the same.
+
+    `deadline` is the instant after which the call must not begin (I12).
+    """
+
+    call: int
+    handler: str
+    input: Payload | None
+    read_only: bool
+    deadline: int
+    metadata: dict[str, str] = {}
+    chain: tuple[str, ...] = ()
+    key: str | None = None
+    trace: str | None = None
+
+
+class LifecycleAsked(Input, frozen=True):
+    """Somebody asks for the engine's own view."""
+
+    call: int
+
+
+class EndAsked(Input, frozen=True):
+    """Somebody waits for the end of the present run, or of the next one if none has begun."""
+
+    call: int
+
+
+class CallDropped(Input, frozen=True):
+    """The caller does not wait any more: what has not begun is not begun."""
+
+    call: int
+
+
+class Loaded(Input, frozen=True):
+    """The journal's answer to `Load`.
+
+    `record` is `None` for an id without rows. `effect` is the newest row's. `foreign` says that another incarnation
+    wrote it, so that a pending attempt may be under way somewhere. For an entity, `events` are those behind the
+    snapshot at `snapshot_sequence`, whose state is `state`.
+    """
+
+    record: WorkflowRecord | EntityRecord | None
+    state: Payload | None = None
+    effect: int = 0
+    foreign: bool = False
+    events: tuple[Payload, ...] = ()
+    snapshot_sequence: int = 0
+
+
+class LoadFailed(Input, frozen=True):
+    """The journal could not be read; the callers get `error`."""
+
+    error: Error
+
+
+class HandlerAnswered(Input, frozen=True):
+    """A process answered `AskHandler` or `AskFold` number `ask`; `spec` is what it declares of the component."""
+
+    ask: int
+    answer: WorkflowCommandDone | EntityCommandDone | Replied | Refused | Folded
+    spec: ComponentSpec
+
+
+class AskLost(Input, frozen=True):
+    """Nobody will answer `ask`: no process came, or the one that had it is gone. Nothing was journalled."""
+
+    ask: int
+    error: Error
+
+
+class StepSent(Input, frozen=True):
+    """The attempt went to a process: its clock begins, and the settings of that process apply (W17)."""
+
+    token: Token
+    spec: ComponentSpec
+
+
+class StepAnswered(Input, frozen=True):
+    """A process answered an attempt; `spec` is what that process declares of the component."""
+
+    answer: StepDone | StepFaulted | StepStopped
+    spec: ComponentSpec
+
+
+class AnswerWaited(Input, frozen=True):
+    """An attempt's answer that came at `at`, before the machine was ready; a machine says it to itself."""
+
+    given: StepAnswered
+    at: int
+
+
+class AttemptAdopted(Input, frozen=True):
+    """A reconnected process still runs the attempt, for `elapsed` already."""
+
+    token: Token
+    elapsed: int
+    spec: ComponentSpec
+
+
+class AttemptLost(Input, frozen=True):
+    """The attempt is certainly not, or must be taken as not, running any more (W11)."""
+
+    token: Token
+    reason: str
+
+
+class Appended(Input, frozen=True):
+    """The effect is durable."""
+
+    effect: int
+
+
+class AppendConflicted(Input, frozen=True):
+    """Right epoch, unexpected sequence: this machine's record is stale."""
+
+    effect: int
+
+
+class AppendFenced(Input, frozen=True):
+    """Another node owns the shard: nothing here counts any more."""
+
+    effect: int
+
+
+class AppendRefused(Input, frozen=True):
+    """The journal did not store it, certainly; `permanent`: nor will it, however often it is asked."""
+
+    effect: int
+    message: str
+    permanent: bool = False
+
+
+class AppendUncertain(Input, frozen=True):
+    """The commit's fate is unknown."""
+
+    effect: int
+    message: str
+
+
+class Woke(Input, frozen=True):
+    """An instant that was asked for by `WakeAt` has come."""

@@ -1,0 +1,95 @@
+"""What is known of an instance after its last event, folded from its journal; stored with each of its rows."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ankka.protocol.attempt import Token
+from ankka.protocol.lifecycle import LifecycleStatus
+from ankka.protocol.payload import StepTarget
+
+
+class Pending(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The step that is to run: visit `visit` (the sequence that led to it), attempt `attempt`, `retries` used so far."""
+
+    target: StepTarget
+    visit: int
+    attempt: int = 1
+    retries: int = 0
+    not_before: int | None = None
+
+
+class Pause(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What a paused run waits for."""
+
+    until: int | None = None
+    on_timeout: StepTarget | None = None
+
+
+class Failure(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Why a run failed."""
+
+    code: str
+    message: str
+
+
+class WorkflowRecord(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="workflow"):
+    """A workflow instance as its journal says.
+
+    `sequence` 0 means that there is no life: never begun, or deleted (then `generation` is the dead one). `until` is
+    the run's budget as an instant, `budget` its length. `failovers` are the steps entered by failover since a step
+    last succeeded and `cause` the error that led there. `state_sequence` is where the state was last set and
+    `changed` where commands set it since the pending visit began.
+    """
+
+    generation: int = 0
+    sequence: int = 0
+    status: LifecycleStatus = LifecycleStatus.NOT_STARTED
+    run: int = 0
+    started_at: int | None = None
+    updated_at: int | None = None
+    until: int | None = None
+    budget: int | None = None
+    pending: Pending | None = None
+    pause: Pause | None = None
+    retries: dict[str, int] = {}
+    failovers: tuple[str, ...] = ()
+    cause: str | None = None
+    failure: Failure | None = None
+    held: bool = False
+    state_sequence: int = 0
+    changed: tuple[int, ...] = ()
+    trace: str | None = None
+
+    @property
+    def is_live(self) -> bool:
+        """A run is under way."""
+        return self.status is LifecycleStatus.RUNNING or self.status is LifecycleStatus.PAUSED
+
+    def token(self, component: str, instance: str) -> Token | None:
+        """The name of the pending attempt."""
+        pending = self.pending
+        if pending is None:
+            return None
+        return Token(component, instance, self.generation, self.run, pending.visit, pending.attempt)
+
+
+class EntityRecord(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="entity"):
+    """An entity instance as its journal says; `sequence` 0 as for a workflow."""
+
+    generation: int = 0
+    sequence: int = 0
+    updated_at: int | None = None
+    expires_at: int | None = None
+
+
+def next_place(record: WorkflowRecord | EntityRecord, now: int) -> tuple[int, int]:
+    """(generation, sequence) of the next row: a generation is the instant of its first event, above any earlier one."""
+    if record.sequence == 0:
+        return max(now, record.generation + 1), 1
+    return record.generation, record.sequence + 1
+
+
+AnyRecord = WorkflowRecord | EntityRecord
+
+decode_record = msgspec.msgpack.Decoder(AnyRecord).decode

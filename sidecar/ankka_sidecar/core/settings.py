@@ -1,0 +1,17 @@
+"""The times and limits of a node; `config` reads them, machines and runtime honour them."""
+
+import msgspec
+
+from ankka_sidecar.core.instance import Limits
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """Times (µs) and limits of a node."""
+
+    machine: Limits = Limits()
+    attach_wait: int = 2_000_000
+    drain: int = 30_000_000
+    max_payload: int = 4 * 1024 * 1024
+    max_state: int = 4 * 1024 * 1024
+    recovery_rate: int = 2_000
+    shards: int = 256

@@ -1,0 +1,76 @@
+"""`/v1/{component}/{id}/{handler}`: the hot route, bare ASGI.
+
+A body passes through unparsed: the process that knows the type decodes it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ankka.protocol.errors import Error, ErrorCode
+from ankka.protocol.spec import HandlerSpec
+from ankka_sidecar.http.bodies import input_of, read_body, respond_with
+from ankka_sidecar.http.paths import query_of
+from ankka_sidecar.http.problems import Problem, Receive, Scope, Send, not_allowed
+from ankka_sidecar.http.waiting import invoke
+from ankka_sidecar.runtime.callers import Request
+from ankka_sidecar.runtime.node import Node
+
+CALL_TIMEOUT = 30_000_000
+"""µs that a call over HTTP waits for its reply."""
+
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}[!-~]{0,200}")
+
+
+async def call(node: Node, scope: Scope, receive: Receive, send: Send, parts: list[str]) -> None:
+    """Answer one call of a handler."""
+    component, instance, handler_name = parts
+    method = scope["method"]
+    _, handler = node.dispatcher.handler(component, handler_name)
+    _check_method(method, handler)
+    query_of(scope, ())
+    content_type, accept, trace = _headers(scope)
+    body = await read_body(scope, receive, node.settings.max_payload) if method == "POST" else b""
+    given = input_of(handler, body, content_type)
+    request = Request(component, instance, handler_name, given, CALL_TIMEOUT, read_only=method == "GET", trace=trace)
+    result = await invoke(node, request, receive)
+    if handler is None:
+        _, handler = node.dispatcher.handler(component, handler_name)
+        if isinstance(result, Error) and result.code is ErrorCode.BAD_REQUEST:
+            # A process attached while the call waited: now it can be said what was wrong with it.
+            _check_method(method, handler)
+            input_of(handler, body, content_type)
+    if isinstance(result, Error):
+        raise Problem(result)
+    await respond_with(send, result, handler, accept)
+
+
+def _headers(scope: Scope) -> tuple[str, str, str | None]:
+    """`Content-Type`, `Accept` and a valid `traceparent`; one that is not valid is to be ignored (W3C Trace Context)."""
+    content_type, accept, trace = "", "", None
+    for name, value in scope["headers"]:
+        if name == b"content-type":
+            content_type = value.decode("latin-1").lower()
+        elif name == b"accept":
+            accept = f"{accept},{value.decode('latin-1').lower()}" if accept else value.decode("latin-1").lower()
+        elif name == b"traceparent":
+            text = value.decode("latin-1")
+            trace = text if _TRACEPARENT.fullmatch(text) else None
+    return content_type, accept, trace
+
+
+def _check_method(method: str, handler: HandlerSpec | None) -> None:
+    if handler is None:
+        if method not in ("GET", "POST"):
+            raise not_allowed(f"{method} is not a method of handlers; POST calls one, GET a query", "POST", "GET")
+        return
+    without_input = handler.input is None or handler.input.optional
+    methods = ("POST", "GET") if handler.read_only and without_input else ("POST",)
+    if method in methods:
+        return
+    if method != "GET":
+        raise not_allowed(f"{method} is not a method of '{handler.name}'; call it with POST", *methods)
+    if not handler.read_only:
+        raise not_allowed(f"'{handler.name}' is a command: call it with POST", *methods)
+    assert handler.input is not None
+    raise not_allowed(f"'{handler.name}' takes an input ({handler.input.name}): call it with POST and a body", *methods)

@@ -1,0 +1,96 @@
+"""The API's description: the bare routes, which FastAPI does not know, beside its own (OpenAPI 3.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+
+_PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "code"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "what happened, and what to do"},
+        "code": {"type": "string", "description": "an error code, such as CONFLICT"},
+        "details": {"type": "object", "description": "further facts, where there are any"},
+    },
+}
+_PROBLEM_BODY: dict[str, Any] = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_REFUSED = {"default": {"description": "A problem (RFC 9457)", "content": _PROBLEM_BODY}}
+_ANYTHING: dict[str, Any] = {"application/json": {"schema": {}}, "text/plain": {"schema": {"type": "string"}}}
+
+
+def describe(app: FastAPI) -> None:
+    """Give the application a description that has every route."""
+    own = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is not None and "Problem" in app.openapi_schema["components"]["schemas"]:
+            return app.openapi_schema
+        document = own()
+        for path in document["paths"].values():
+            for operation in path.values():
+                del operation["responses"]["422"]  # what cannot be read is a 400 here, like everything else
+                operation["responses"] |= _REFUSED
+        document["paths"] = _paths() | document["paths"]
+        document["components"]["schemas"] = {"Problem": _PROBLEM}
+        app.openapi_schema = document
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]  # how FastAPI has it done
+
+
+def _paths() -> dict[str, Any]:
+    instance = [_in_path("component", "the component's id"), _in_path("id", "the instance's id, percent-encoded, a slash too")]
+    handler = [*instance, _in_path("handler", "the wire name of a command or query")]
+    ended = {**_ok("The end state", _ANYTHING), "424": _problem("The workflow failed"), "504": _problem("It has not ended within the timeout")}
+    wait = _in_query("timeout", "seconds to wait", {"type": "number", "minimum": 0, "maximum": 3600, "default": 30})
+    page = [
+        _in_query("after", "the `next` of the page before", {"type": "string"}),
+        _in_query("limit", "items at most", {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}),
+    ]
+    return {
+        "/v1/{component}/{id}/{handler}": {
+            "post": _operation("Call a handler", "callHandler", handler, _replied(), "A command or query; answered when its effect is durable.")
+            | {"requestBody": {"description": "the input, if the handler takes one", "content": {**_ANYTHING, "application/octet-stream": {}}}},
+            "get": _operation("Call a query", "callQuery", handler, _replied(), "Queries without input."),
+        },
+        "/v1/{component}/{id}/ankka:lifecycle": {
+            "get": _operation("The engine's own view of an instance", "lifecycle", instance, _ok("The lifecycle", _ANYTHING), "Needs no process."),
+        },
+        "/v1/{component}/{id}/ankka:await": {
+            "get": _operation("Wait for a workflow's end", "await", [*instance, wait], ended, "Of this run, or of the first one."),
+        },
+        "/v1/{component}/{id}/ankka:journal": {
+            "get": _operation("The timeline of an instance", "journal", [*instance, *page], _ok("A page", _ANYTHING), "Its journal."),
+        },
+        "/healthz": {"get": _operation("Is the sidecar alive?", "healthz", [], _ok("It is", _ANYTHING), "")},
+        "/readyz": {"get": _operation("Can it take calls?", "readyz", [], _ok("It can", _ANYTHING), "503 says what it waits for.")},
+    }
+
+
+def _operation(summary: str, name: str, parameters: list[dict[str, Any]], responses: dict[str, Any], text: str) -> dict[str, Any]:
+    return {"summary": summary, "description": text, "operationId": name, "parameters": parameters, "responses": responses | _REFUSED}
+
+
+def _replied() -> dict[str, Any]:
+    return {**_ok("The reply", _ANYTHING), "204": {"description": "Done, with nothing to say"}}
+
+
+def _ok(description: str, content: dict[str, Any]) -> dict[str, Any]:
+    return {"200": {"description": description, "content": content}}
+
+
+def _problem(description: str) -> dict[str, Any]:
+    return {**_REFUSED["default"], "description": description}
+
+
+def _in_path(name: str, description: str) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "description": description, "schema": {"type": "string"}}
+
+
+def _in_query(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": False, "description": description, "schema": schema}

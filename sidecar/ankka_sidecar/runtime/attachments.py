@@ -1,0 +1,276 @@
+"""Processes attach, lose their connection, come back, drain, die: what that means for the work they had (W11, W13).
+
+unknown ──hello──► attached ──connection lost──► away ──hello again──► attached
+                      │                           └──dead, or away for the grace time──► gone
+                      └──drained and closed──► gone
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+from ankka.protocol.attempt import Token
+from ankka.protocol.errors import Error, ErrorCode
+from ankka.protocol.frames import KEEPER, PROTOCOL_VERSION, Hello, Rejected, Welcome
+from ankka.protocol.ids import RESERVED_PREFIX
+from ankka.protocol.spec import ComponentSpec
+from ankka_sidecar.core.inputs import AskLost, AttemptAdopted, AttemptLost
+from ankka_sidecar.ports.journal import JournalUnavailable
+from ankka_sidecar.ports.leases import AttachedProcess, Leases
+from ankka_sidecar.ports.processes import Link, Session
+from ankka_sidecar.runtime.node import Node
+from ankka_sidecar.runtime.processes import Liveness, Process
+from ankka_sidecar.runtime.sessions import PeerSession
+
+log = logging.getLogger("ankka.sidecar.processes")
+
+TRY_AGAIN = 1_000_000
+"""µs after which a process whose declarations differ may ask again."""
+CALLS = 4_096
+"""Calls that one peer may have under way."""
+
+
+class Attachments:
+    """All peers of this node; the session server's host."""
+
+    def __init__(self, node: Node, leases: Leases, liveness: Liveness, incarnation: str) -> None:
+        self._node = node
+        self._leases = leases
+        self._liveness = liveness
+        self._incarnation = incarnation
+        self._by_boot: dict[str, Process] = {}
+        self._away: dict[str, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._clients: set[PeerSession] = set()
+        self._keepers: set[PeerSession] = set()
+        """Clients for whose sake an embedded sidecar stays: `ankka dev` while its process is started anew."""
+        self.expected: dict[str, AttachedProcess] = {}
+        """The last incarnation's processes that may still come back, by boot id."""
+        self.calls = CALLS
+        self.left_at: int | None = None
+        """When the last process left; `None` while one is attached or away."""
+
+    @property
+    def message_limit(self) -> int:
+        """See `ports.processes`."""
+        settings = self._node.settings
+        return settings.max_payload + settings.max_state + 64 * 1024
+
+    @property
+    def count(self) -> int:
+        """Processes attached or expected back, and keepers."""
+        return len(self._by_boot) + len(self._keepers)
+
+    # --- a peer says hello -----------------------------------------------------------------------------------------
+
+    def open(self, hello: Hello, link: Link) -> Session | None:
+        """See `ports.processes`."""
+        if self._node.stopping:
+            link.send(Rejected(("this sidecar is stopping",), TRY_AGAIN))
+            link.close("stopping")
+            return None
+        problems = self._problems(hello)
+        if problems:
+            link.send(Rejected(tuple(problems)))
+            link.close("rejected")
+            return None
+        session = PeerSession(self._node, self, link, hello)
+        if not hello.components:
+            self._clients.add(session)
+            if hello.service == KEEPER:
+                self._keepers.add(session)
+                self.left_at = None
+            session.welcome(self._welcome())
+            return session
+        differing = self._differences(hello)
+        if differing:
+            link.send(Rejected(tuple(differing), TRY_AGAIN))
+            link.close("another version is attached")
+            return None
+        self._attach(hello, link, session)
+        return session
+
+    def _welcome(self) -> Welcome:
+        settings = self._node.settings
+        return Welcome(self._incarnation, settings.max_payload, settings.machine.cancel_grace, CALLS)
+
+    def _problems(self, hello: Hello) -> list[str]:
+        problems: list[str] = []
+        if hello.protocol != PROTOCOL_VERSION:
+            problems.append(
+                f"the process speaks protocol {hello.protocol} (SDK {hello.sdk}), this sidecar {PROTOCOL_VERSION}: use the same version of both"
+            )
+        seen: set[str] = set()
+        for spec in hello.components:
+            if spec.component in seen:
+                problems.append(f"two components are called '{spec.component}'")
+            seen.add(spec.component)
+            names = [handler.name for handler in spec.handlers] + [name for step in spec.steps for name in (step.name, *step.aliases)]
+            problems.extend(
+                f"'{spec.component}' declares '{name}': names beginning with '{RESERVED_PREFIX}' are reserved"
+                for name in names
+                if name.startswith(RESERVED_PREFIX)
+            )
+            kind = self._node.kinds.get(spec.component)
+            if kind is not None and kind != spec.kind:
+                problems.append(f"'{spec.component}' is a {spec.kind} here, but a {kind} in the journal: give it another component_id")
+        return problems
+
+    def _differences(self, hello: Hello) -> list[str]:
+        differing: list[str] = []
+        for process in self._node.dispatcher.attached:
+            if process.boot == hello.boot:
+                continue
+            for spec in hello.components:
+                other = process.components.get(spec.component)
+                if other is not None and other != spec:
+                    what = ", ".join(_differing_parts(spec, other))
+                    differing.append(f"'{spec.component}' is declared differently by the attached process {process.hello.pid} ({what})")
+        return differing
+
+    def _attach(self, hello: Hello, link: Link, session: PeerSession) -> None:
+        before = self._by_boot.get(hello.boot)
+        if before is not None and before.link is not None:
+            before.link.close("the same process has connected again")
+            self._disconnected(before)
+        process = Process(hello, link)
+        if before is not None:
+            self._node.dispatcher.remove(before)
+        session.process = process
+        self._by_boot[hello.boot] = process
+        self._away.pop(hello.boot, None)
+        self.left_at = None
+        self._start(self._greet(process, before, session))
+
+    async def _greet(self, process: Process, before: Process | None, session: PeerSession) -> None:
+        """Note the process durably, so that a successor of this node knows of it before it has any work."""
+        try:
+            await self._note()
+        except JournalUnavailable as error:
+            log.error("%s is not taken: the journal cannot note it: %s", process, error)
+            session.link.close("the journal is unavailable")
+            return
+        self._node.faults.point("processes.noted")
+        if process.link is None:
+            return
+        session.welcome(self._welcome())
+        for spec in process.hello.components:
+            self._node.kinds[spec.component] = spec.kind
+        for running in process.hello.running:
+            process.take_up(running.token)
+        self._node.dispatcher.add(process)
+        self._take_up(process, before)
+        self._node.readmit()
+        self.expected.pop(process.boot, None)
+        log.info("%s attached: %s", process, ", ".join(sorted(process.components)))
+
+    def _take_up(self, process: Process, before: Process | None) -> None:
+        """What it still runs goes on; what it had and does not run any more is lost."""
+        listed = {running.token: running.elapsed for running in process.hello.running}
+        for token, elapsed in listed.items():
+            spec = process.components.get(token.component)
+            if spec is not None and (before is None or token not in before.attempts):
+                self._node.deliver(token, AttemptAdopted(token, elapsed, spec))
+        if before is not None:
+            for token in before.attempts:
+                if token not in listed:
+                    self._node.deliver(token, AttemptLost(token, "its process came back without it"))
+
+    async def _note(self) -> None:
+        noted = {**self.expected, **{boot: process.noted for boot, process in self._by_boot.items()}}
+        await self._leases.note_processes(tuple(noted.values()))
+
+    # --- a connection closes ---------------------------------------------------------------------------------------
+
+    def closed(self, session: PeerSession) -> None:
+        """The connection of a session is gone."""
+        self._clients.discard(session)
+        if session in self._keepers:
+            self._keepers.remove(session)
+            self._left()
+        process = session.process
+        if process is None or self._by_boot.get(process.boot) is not process or process.link is not session.link:
+            return
+        self._disconnected(process)
+        if process.draining:
+            self._gone(process, "its process was stopped")
+        else:
+            self._away[process.boot] = self._node.clock.now()
+            self.look_after(self._node.clock.now())
+
+    def _disconnected(self, process: Process) -> None:
+        process.link = None
+        error = Error(ErrorCode.UNAVAILABLE, "the process that ran the handler went away; nothing was done, try again")
+        for asked in process.forget_requests():
+            self._node.feed(asked.machine, AskLost(asked.ask, error))
+
+    def look_after(self, now: int) -> None:
+        """Ask the connected ones whether they live; of those away, the dead and the long absent are gone."""
+        for session in self.sessions():
+            session.look_after(now)
+        for boot, since in list(self._away.items()):
+            process = self._by_boot[boot]
+            if self._liveness.is_dead(process.noted):
+                self._gone(process, "its process died")
+            elif now - since >= self._node.settings.machine.cancel_grace:
+                self._gone(process, "its process did not come back")
+
+    def _gone(self, process: Process, reason: str) -> None:
+        del self._by_boot[process.boot]
+        self._away.pop(process.boot, None)
+        self._node.dispatcher.remove(process)
+        log.info("%s is gone: %s", process, reason)
+        for token in list(process.attempts):
+            process.ended(token)
+            self._lost(token, reason)
+        self._left()
+        self._start(self._note_quietly())
+
+    def _left(self) -> None:
+        if not self.count:
+            self.left_at = self._node.clock.now()
+
+    def _lost(self, token: Token, reason: str) -> None:
+        self._node.deliver(token, AttemptLost(token, reason))
+
+    async def _note_quietly(self) -> None:
+        try:
+            await self._note()
+        except JournalUnavailable as error:  # one noted too many costs a restart a look at its pid
+            log.warning("the journal cannot note which processes are attached: %s", error)
+
+    # --- stopping --------------------------------------------------------------------------------------------------
+
+    def say_drain(self, reason: str) -> None:
+        """Tell every peer that this node goes away."""
+        for process in self._by_boot.values():
+            if process.link is not None:
+                process.draining = True
+        for session in self.sessions():
+            session.say_drain(reason)
+
+    def sessions(self) -> list[PeerSession]:
+        """Every open session."""
+        connected = (process.session for process in self._by_boot.values() if process.link is not None)
+        return [*self._clients, *(session for session in connected if session is not None)]
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for session in self.sessions():
+            session.link.close("the sidecar stops")
+        for task in list(self._tasks):
+            with suppress(asyncio.CancelledError):
+                await task
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _differing_parts(one: ComponentSpec, other: ComponentSpec) -> list[str]:
+    return [name for name in one.__struct_fields__ if getattr(one, name) != getattr(other, name)]

@@ -1,0 +1,130 @@
+"""Reads instances from the journal into what their machines take; whatever queued up is asked for at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+
+from ankka.protocol.errors import Error, ErrorCode
+from ankka.protocol.payload import Payload
+from ankka_sidecar.core.events import Deleted, Persisted, decode_event
+from ankka_sidecar.core.inputs import Input, Loaded, LoadFailed
+from ankka_sidecar.core.instance import Instance
+from ankka_sidecar.core.records import EntityRecord, WorkflowRecord, decode_record
+from ankka_sidecar.ports.journal import MAX_ITEMS, Journal, JournalUnavailable, Last, Row
+
+PAGE = 1_000
+
+log = logging.getLogger("ankka.sidecar.journal")
+
+
+class Loader:
+    """Answers `Load`. `loaded` is told of each machine that was: the recovery looks whether its attempt is suspect."""
+
+    def __init__(self, journal: Journal, feed: Callable[[Instance, Input], None]) -> None:
+        self._journal = journal
+        self._feed = feed
+        self._queue: deque[Instance] = deque()
+        self._wake = asyncio.Event()
+        self._folding: set[asyncio.Task[None]] = set()
+        self.epochs: dict[int, int] = {}
+        self.loaded: Callable[[Instance], None] | None = None
+
+    async def run(self) -> None:
+        """Load, for ever."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._queue:
+                machines = [self._queue.popleft() for _ in range(min(MAX_ITEMS, len(self._queue)))]
+                await self._load(machines)
+
+    def put(self, machine: Instance) -> None:
+        """Load this machine's instance."""
+        self._queue.append(machine)
+        self._wake.set()
+
+    async def _load(self, machines: list[Instance]) -> None:
+        try:
+            ends = await self._journal.ends([(machine.component, machine.instance) for machine in machines])
+        except JournalUnavailable as error:
+            log.error("%d instances cannot be read: %s", len(machines), error)
+            for machine in machines:
+                self._failed(machine, error)
+            return
+        for machine, last in zip(machines, ends, strict=True):
+            self._take(machine, last)
+
+    def _take(self, machine: Instance, last: Last | None) -> None:
+        if last is None:
+            self._give(machine, Loaded(None))
+            return
+        foreign = last.row.epoch != self.epochs[machine.shard]
+        try:
+            record = decode_record(last.row.record)
+        except ValueError as error:
+            self._unreadable(machine, error)
+            return
+        if isinstance(record, WorkflowRecord):
+            self._give(machine, Loaded(record, state_of(last.state), last.row.effect, foreign))
+        else:
+            task = asyncio.get_running_loop().create_task(self._load_entity(machine, record, last.row.effect, foreign))
+            self._folding.add(task)
+            task.add_done_callback(self._folding.discard)
+
+    async def _load_entity(self, machine: Instance, record: EntityRecord, effect: int, foreign: bool) -> None:
+        try:
+            loaded = await _read_entity(self._journal, machine.component, machine.instance, record, effect, foreign)
+        except JournalUnavailable as error:
+            self._failed(machine, error)
+        except ValueError as error:
+            self._unreadable(machine, error)
+        else:
+            self._give(machine, loaded)
+
+    def _give(self, machine: Instance, loaded: Loaded) -> None:
+        self._feed(machine, loaded)
+        if self.loaded is not None:
+            self.loaded(machine)
+
+    def _failed(self, machine: Instance, error: JournalUnavailable) -> None:
+        text = f"the journal of {machine.component}/{machine.instance} cannot be read now: {error}"
+        self._feed(machine, LoadFailed(Error(ErrorCode.UNAVAILABLE, text)))
+
+    def _unreadable(self, machine: Instance, error: ValueError) -> None:
+        """A row that this version cannot decode stops this instance, and nothing else."""
+        log.error("the journal of %s/%s cannot be decoded: %s", machine.component, machine.instance, error)
+        text = f"the journal of {machine.component}/{machine.instance} holds a row this version cannot read: {error}"
+        self._feed(machine, LoadFailed(Error(ErrorCode.INTERNAL, text)))
+
+
+def state_of(row: Row | None) -> Payload | None:
+    """The state a row carries."""
+    if row is None or row.payload is None:
+        return None
+    return Payload(row.payload, row.content_type, row.manifest)
+
+
+async def _read_entity(journal: Journal, component: str, instance: str, record: EntityRecord, effect: int, foreign: bool) -> Loaded:
+    if record.sequence == 0:
+        return Loaded(record, None, effect, foreign)
+    snapshot = await journal.snapshot_of(component, instance, record.generation)
+    state: Payload | None = None
+    sequence = 0
+    if snapshot is not None:
+        state = Payload(snapshot.payload, snapshot.content_type, snapshot.manifest)
+        sequence = snapshot.sequence
+    events: list[Payload] = []
+    after = (record.generation, sequence)
+    while True:
+        rows = await journal.read(component, instance, after, PAGE)
+        for row in rows:
+            event = decode_event(row.event)
+            if isinstance(event, (Persisted, Deleted)):
+                events.extend(event.events)
+        if len(rows) < PAGE:
+            break
+        after = (rows[-1].generation, rows[-1].sequence)
+    return Loaded(record, state, effect, foreign, tuple(events), sequence)

@@ -1,0 +1,66 @@
+"""What is looked at now and then: deadlines of instances that are not resident, calls and work without a process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from ankka_sidecar.core.inputs import Woke
+from ankka_sidecar.ports.journal import JournalUnavailable
+from ankka_sidecar.runtime.attachments import Attachments
+from ankka_sidecar.runtime.node import Node
+
+log = logging.getLogger("ankka.sidecar")
+
+TICK = 0.1
+SWEEP_EVERY = 1_000_000
+AHEAD = 2_000_000
+"""µs that a sweep looks ahead: what is due sooner is loaded, and waits for its instant as a resident machine."""
+SWEEP = 1_000
+MOST = 128_000
+"""Rows of one sweep at most, however many of the first ones are resident already."""
+
+
+class Watch:
+    """See the module."""
+
+    def __init__(self, node: Node, attachments: Attachments, *, idle: Callable[[int], None] | None = None) -> None:
+        self._node = node
+        self._attachments = attachments
+        self._idle = idle
+        self._swept_at = 0
+        self._limit = SWEEP
+        self.healthy = True
+
+    async def run(self) -> None:
+        """Look, for ever."""
+        while True:
+            now = self._node.clock.now()
+            self._attachments.look_after(now)
+            self._node.expire_early(now)
+            self._node.dispatcher.expire(now - self._node.settings.attach_wait)
+            if self._idle is not None:
+                self._idle(now)
+            if now - self._swept_at >= SWEEP_EVERY:
+                self._swept_at = now
+                await self._sweep(now)
+            await asyncio.sleep(TICK)
+
+    async def _sweep(self, now: int) -> None:
+        """Load what is due soon. Resident machines keep their own wake-ups, so they are passed over."""
+        try:
+            due = await self._node.journal.due(now + AHEAD, self._limit)
+        except JournalUnavailable as error:
+            if self.healthy:
+                log.error("the journal cannot be swept for deadlines: %s", error)
+            self.healthy = False
+            return
+        self.healthy = True
+        absent = [key for key in due if key not in self._node.machines]
+        # A page full of resident machines must not hide the rest.
+        self._limit = min(self._limit * 2, MOST) if len(due) >= self._limit and len(absent) < SWEEP // 2 else SWEEP
+        for component, instance in absent:
+            kind = await self._node.kind_of(component, instance)
+            if kind is not None:
+                self._node.feed(self._node.machine(component, instance, kind), Woke())

@@ -1,0 +1,82 @@
+"""The listening socket, and uvicorn as one part of the sidecar instead of its owner."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+from collections.abc import Generator
+from typing import Any
+
+import uvicorn
+
+from ankka_sidecar.config import BadSetting
+from ankka_sidecar.http.guard import is_loopback
+from ankka_sidecar.http.protocol import Protocol
+from ankka_sidecar.port_holder import describe_holder
+
+BACKLOG = 2_048
+PORTS_TRIED = 100
+
+
+class Server(uvicorn.Server):
+    """uvicorn without its signal handlers: the sidecar owns the signals and tells uvicorn to stop last."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Leave the signals alone."""
+        yield
+
+
+def make_server(app: Any, message_limit: int) -> Server:
+    """A server for the application; sessions have their own pings and no compression."""
+    config = uvicorn.Config(
+        app,
+        lifespan="off",
+        http=Protocol,
+        ws="websockets-sansio",
+        ws_max_size=message_limit + 64 * 1024,
+        ws_ping_interval=None,
+        ws_per_message_deflate=False,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=75,  # longer than clients keep theirs: it is they who close an idle connection, never in the middle of a request
+        timeout_graceful_shutdown=5,
+    )
+    return Server(config)
+
+
+class PortTaken(Exception):
+    """The address is in use; the message says by whom one may ask."""
+
+
+def bind(host: str, port: int, *, fallback: bool) -> socket.socket:
+    """A listening socket; with `fallback` the next free port when that one is taken."""
+    if not is_loopback(host):
+        raise BadSetting(f"--http {host}:{port}: only loopback addresses can be served in this version; use 127.0.0.1:{port}")
+    last: OSError | None = None
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for candidate in range(port, port + (PORTS_TRIED if fallback and port else 1)):
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, candidate))
+            listener.listen(BACKLOG)
+        except OSError as error:
+            listener.close()
+            last = error
+            continue
+        listener.setblocking(False)
+        return listener
+    if last is not None and last.errno == errno.EADDRINUSE:
+        raise PortTaken(f"cannot listen on {host}:{port}: {describe_holder(host, port)}")
+    raise PortTaken(f"cannot listen on {host}:{port}: {last.strerror if last is not None else 'no port was tried'}")
+
+
+def url_of(listener: socket.socket) -> str:
+    """The URL a listening socket is reached at."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
