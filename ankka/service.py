@@ -4,6 +4,7 @@ Ankka.service().register(CheckoutWorkflow).register(ShoppingCartEntity).start()
 """
 
 import asyncio
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -85,6 +86,8 @@ class ServiceBuilder:
         """
         if _in_a_loop():
             raise RuntimeError("start() runs an event loop of its own; inside a running one write `await service.listen()`")
+        if threading.current_thread() is not threading.main_thread():
+            raise RuntimeError("start() handles signals, so it runs in the main thread only; in another one run `asyncio.run(service.listen())`")
         run_in_foreground(self.running)
 
     async def listen(self) -> None:

@@ -15,6 +15,7 @@ from ankka.cli.instance import Instance
 from ankka.cli.paging import pages
 from ankka.cli.shown import say, shown, write_json
 from ankka.cli.tables import STYLES, console, print_table
+from ankka.protocol.errors import ErrorCode
 
 DETAIL_MOST = 300
 """Characters of an event's detail; `--json` has all of them."""
@@ -74,9 +75,11 @@ def _journal(api: Api, instance: Instance) -> list[msgspec.Raw]:
         for page in pages(api, instance.path("ankka:journal"), {}):
             items += page.items
     except Refused as refused:
-        if refused.status == HTTPStatus.NOT_FOUND:
-            api.get(instance.path("ankka:lifecycle"))  # where the component itself is unknown, that is the better message
-        raise
+        if refused.status != HTTPStatus.NOT_FOUND:
+            raise
+    if not items:
+        api.get(instance.path("ankka:lifecycle"))  # where the component itself is unknown, that is what is said
+        raise Refused(HTTPStatus.NOT_FOUND.value, ErrorCode.NOT_FOUND, f"nothing is journalled of {instance.component}/{instance.id}")
     return items
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import NODEFAULT
 
-from ankka.codecs.errors import Mismatch, unexpected
+from ankka.codecs.errors import Mismatch, OddFields, unexpected
 from ankka.codecs.plan import DICT, Kind
 from ankka.codecs.records import MISSING, Field, Record
 
@@ -21,6 +21,12 @@ class DataclassRecord(Record):
         # what `__post_init__` does to a value cannot be known: such values are decoded again
         self.own_proven = self._post_init is None
         self.hashable = self.of.__hash__ is not None  # pyright: ignore[reportUnnecessaryComparison]
+        self._has_dict = self.of.__dictoffset__ != 0
+
+    def check(self, value: Any) -> None:
+        super().check(value)
+        if self._has_dict and len(value.__dict__) != len(self.fields):
+            raise OddFields
 
     def build(self, values: dict[str, Any]) -> Any:
         built = cast("Any", self.of).__new__(self.of)

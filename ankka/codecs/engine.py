@@ -7,7 +7,7 @@ import msgspec
 
 from ankka.codecs.comparing import compare
 from ankka.codecs.compiling import compile_type, readable
-from ankka.codecs.errors import Mismatch, OddOffset
+from ankka.codecs.errors import Mismatch, SlowWay
 from ankka.codecs.schemas import Definitions, complete
 
 _encode = msgspec.json.Encoder().encode
@@ -37,7 +37,7 @@ class Engine:
             else:
                 self._check(value)
                 value_or_data = value
-        except OddOffset:
+        except SlowWay:
             value_or_data = self._lower(value)
         except RecursionError:
             raise Mismatch(_DEEP) from None

@@ -66,8 +66,19 @@ class Mismatch(Exception):
         return "$" + "".join(reversed(self._segments))
 
 
-class OddOffset(Exception):
-    """Inside the codecs: a UTC offset with seconds, which msgspec would cut off; the slow way keeps it."""
+class SlowWay(Exception):
+    """Inside the codecs: a value that msgspec would not write as it is; it is lowered first."""
+
+
+class OddOffset(SlowWay):
+    """A UTC offset with seconds, which msgspec would cut off."""
+
+
+class OddFields(SlowWay):
+    """A dataclass value whose own attributes are not its fields, and msgspec writes the attributes.
+
+    Too few: defaults that lie in the class only, as where msgspec decoded it. Too many: a `cached_property`, for one.
+    """
 
 
 def unexpected(expected: str, value: Any) -> Mismatch:

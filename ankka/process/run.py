@@ -194,16 +194,16 @@ def _say(line: str) -> None:
 
 
 def _on_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> Callable[[], None]:
-    """Ctrl-C and SIGTERM set `stop`; a second Ctrl-C ends the process at once. Returns what undoes it."""
+    """Ctrl-C and SIGTERM set `stop`; a Ctrl-C after that ends the process at once. Returns what undoes it."""
     # Python's own handlers, not the loop's: a second Ctrl-C must work also while a handler blocks the loop.
-    interrupts = 0
+    stopping = False
 
     def stop_it(number: int, frame: FrameType | None) -> None:
-        nonlocal interrupts
+        nonlocal stopping
         del frame
-        interrupts += number == signal.SIGINT
-        if interrupts > 1:
+        if stopping and number == signal.SIGINT:
             os._exit(INTERRUPTED)
+        stopping = True
         loop.call_soon_threadsafe(stop.set)
 
     before = {number: signal.signal(number, stop_it) for number in (signal.SIGINT, signal.SIGTERM)}

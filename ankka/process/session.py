@@ -45,7 +45,7 @@ from ankka.protocol.frames import (
 )
 from ankka.protocol.process_identity import ProcessIdentity
 from ankka.protocol.spec import ComponentSpec
-from ankka.protocol.wire import FRAME_OVERHEAD, FrameTooLarge
+from ankka.protocol.wire import FrameTooLarge
 
 logger = logging.getLogger("ankka")
 
@@ -148,7 +148,7 @@ class Session:
         """The sidecar has taken the session: answers without an acknowledgement and waiting calls are sent."""
         self.welcome = welcome
         self.heard_at = self._clock()
-        self._outgoing = Outgoing(welcome.max_payload + FRAME_OVERHEAD, wake)
+        self._outgoing = Outgoing(welcome.message_limit, wake)
         for answer in self.attempts.unacknowledged():
             self._send_step_answer(answer)
         if self.draining:

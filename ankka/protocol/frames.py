@@ -7,7 +7,7 @@ the end with a default; a tag is never used again for something else.
     process or client -> sidecar                      sidecar -> process or client
     Hello                                             Welcome | Rejected
     WorkflowCommandDone EntityCommandDone     RunCommand RunQuery CancelRequest
-    Replied Refused Folded                    Fold
+    Replied Refused Folded Merged                     Fold Merge
     StepDone StepFaulted StepStopped                  RunStep CancelStep StepAck
     Call CancelCall                                   CallReplied CallRefused
     Ping Pong Drain                                   Ping Pong Drain
@@ -71,6 +71,8 @@ class Welcome(Frame, frozen=True, tag="welcome"):
     cancel_grace: int
     calls: int
     """How many calls this side may have under way at once: the credit of the other direction."""
+    message_limit: int
+    """The largest frame either side may send."""
 
 
 class Rejected(Frame, frozen=True, tag="rejected"):
@@ -144,6 +146,23 @@ class Fold(Frame, frozen=True, tag="fold"):
     events: tuple[Payload, ...]
 
 
+class Merge(Frame, frozen=True, tag="merge"):
+    """A step answered on a state that commands have changed meanwhile: put both changes together (rule W14).
+
+    `base` is the state the step began with, `current` the one journalled since, `mine` the one the step set. `step` is
+    the step's wire name. A `base` of `None` is the empty state.
+    """
+
+    request: int
+    component: str
+    instance: str
+    step: str
+    base: Payload | None
+    current: Payload
+    mine: Payload
+    timeout: int
+
+
 class CancelStep(Frame, frozen=True, tag="cancel-step"):
     """The attempt was replaced: stop it. It answers `StepStopped`, or whatever it still comes to."""
 
@@ -206,6 +225,14 @@ class Folded(Frame, frozen=True, tag="folded"):
 
     request: int
     state: Payload | None
+
+
+class Merged(Frame, frozen=True, tag="merged"):
+    """The state that holds both changes; `both` names the fields that both sides had changed, where the step's stands."""
+
+    request: int
+    state: Payload
+    both: tuple[str, ...] = ()
 
 
 class PauseFor(msgspec.Struct, frozen=True, array_like=True, tag="pause"):
@@ -326,6 +353,36 @@ class Drain(Frame, frozen=True, tag="drain"):
 
 
 ToSidecar = (
-    Hello | WorkflowCommandDone | EntityCommandDone | Replied | Refused | Folded | StepDone | StepFaulted | StepStopped | Call | CancelCall | Ping | Pong | Drain
+    Hello
+    | WorkflowCommandDone
+    | EntityCommandDone
+    | Replied
+    | Refused
+    | Folded
+    | Merged
+    | StepDone
+    | StepFaulted
+    | StepStopped
+    | Call
+    | CancelCall
+    | Ping
+    | Pong
+    | Drain
 )
-ToProcess = Welcome | Rejected | RunCommand | RunQuery | RunStep | Fold | CancelStep | CancelRequest | StepAck | CallReplied | CallRefused | Ping | Pong | Drain
+ToProcess = (
+    Welcome
+    | Rejected
+    | RunCommand
+    | RunQuery
+    | RunStep
+    | Fold
+    | Merge
+    | CancelStep
+    | CancelRequest
+    | StepAck
+    | CallReplied
+    | CallRefused
+    | Ping
+    | Pong
+    | Drain
+)

@@ -16,7 +16,18 @@ class LifecycleStatus(StrEnum):
     FAILED = "Failed"
 
 
-class WorkflowLifecycle(msgspec.Struct, frozen=True, rename={"step": "pendingStep", "next_attempt_at": "nextAttemptAt", "paused_until": "pausedUntil", "waiting_for": "waitingFor", "started_at": "startedAt", "updated_at": "updatedAt"}):
+class WorkflowLifecycle(
+    msgspec.Struct,
+    frozen=True,
+    rename={
+        "step": "pendingStep",
+        "next_attempt_at": "nextAttemptAt",
+        "paused_until": "pausedUntil",
+        "waiting_for": "waitingFor",
+        "started_at": "startedAt",
+        "updated_at": "updatedAt",
+    },
+):
     """What the engine knows of a workflow, whatever handlers its author declared.
 
     `step` is the pending step; `retries` counts them per step of the run; `failure` is the reason of a `Failed` run;

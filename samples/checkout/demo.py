@@ -190,6 +190,7 @@ def main() -> int:
             if service.process is not None and service.process.poll() is None:
                 service.process.terminate()
                 service.process.wait(PATIENCE)
+            service.http.close()
     return 0
 
 

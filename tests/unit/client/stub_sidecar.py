@@ -12,7 +12,7 @@ from ankka.protocol.frames import Frame, Hello, Rejected, Welcome
 from ankka.protocol.wire import Outbox, decode_to_sidecar
 
 F = TypeVar("F", bound=Frame)
-WELCOME = Welcome(incarnation="i1", max_payload=4 * 1024 * 1024, cancel_grace=5_000_000, calls=100)
+WELCOME = Welcome(incarnation="i1", max_payload=4 * 1024 * 1024, cancel_grace=5_000_000, calls=100, message_limit=8 * 1024 * 1024 + 65_536)
 
 
 class StubSession:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import pytest
 from websockets.asyncio.server import ServerConnection, serve, unix_serve
 from websockets.http11 import Request, Response
@@ -17,6 +18,7 @@ from ankka.process.address import Address
 from ankka.process.connection import Connection, SessionRejected, reconnect_delay
 from ankka.process.session import Session
 from ankka.protocol.attempt import Token
+from ankka.protocol.errors import ErrorCode
 from ankka.protocol.frames import (
     Call,
     CallReplied,
@@ -27,6 +29,7 @@ from ankka.protocol.frames import (
     Fold,
     Ping,
     Pong,
+    Refused,
     Rejected,
     Replied,
     RunCommand,
@@ -34,6 +37,7 @@ from ankka.protocol.frames import (
     RunStep,
     StepAck,
     StepDone,
+    StepFaulted,
     StepStopped,
 )
 from ankka.protocol.payload import NOTHING, Payload
@@ -301,3 +305,39 @@ async def test_a_refused_token_ends_it_and_the_token_is_sent() -> None:
             with pytest.raises(CommandError, match="HTTP 401: this token has no scope 'call'"):
                 await client.for_workflow("order", "o1").call("start").invoke()
     assert seen == ["Bearer secret"]
+
+
+async def test_a_sidecar_that_is_silent_for_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ankka.process.connection.PING_INTERVAL", 0.01)
+    async with stub_sidecar() as stub, attached(stub):
+        first = await stub.session()
+        second = await stub.session()
+        assert second.hello.boot == first.hello.boot
+        assert isinstance(await first.expect(Ping), Ping)
+
+
+async def test_a_sidecar_that_answers_pings_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ankka.process.connection.PING_INTERVAL", 0.005)
+    async with stub_sidecar() as stub, attached(stub):
+        session = await stub.session()
+        for number in range(1, 30):
+            assert await session.expect(Ping) == Ping(number)
+            await session.send(Pong(number))
+        assert len(stub.hellos) == 1
+
+
+async def test_answers_that_are_too_large_are_refused_and_nothing_else_is_held_up() -> None:
+    async with stub_sidecar(msgspec.structs.replace(WELCOME, message_limit=66_536)) as stub, attached(stub) as process:
+        session = await stub.session()
+        await session.send(step(TOKEN), Ping(1))
+        await session.expect(Pong)
+        large = Payload(b"x" * 100_000)
+        process.session.answer(Replied(1, large), 1)
+        refused = await session.expect(Refused)
+        assert (refused.request, refused.error.code, refused.error.details) == (1, ErrorCode.TOO_LARGE, {"limit": 66_536})
+        process.session.answer_step(StepDone(TOKEN, 1, EndRun(), large))
+        fault = await session.expect(StepFaulted)
+        assert (fault.token, fault.retryable) == (TOKEN, False)
+        assert "over the limit of 66,536 bytes" in fault.message
+        process.session.answer(Replied(2, Payload(b"small")), 2)
+        assert (await session.expect(Replied)).request == 2

@@ -1,5 +1,6 @@
 """What a service builder checks, and what it tells the sidecar."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -51,6 +52,11 @@ def test_limits_below_one_are_refused(limits: dict[str, int]) -> None:
 async def test_start_in_a_running_loop_names_listen() -> None:
     with pytest.raises(RuntimeError, match=r"await service\.listen\(\)"):
         Ankka.service().register(OrderWorkflow).start()
+
+
+async def test_start_in_another_thread_names_listen() -> None:
+    with pytest.raises(RuntimeError, match=r"asyncio\.run\(service\.listen\(\)\)"):
+        await asyncio.to_thread(Ankka.service().register(OrderWorkflow).start)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("", 30), ("5", 5), ("500ms", 0.5), ("2 min", 120), ("0", 0)])

@@ -12,6 +12,7 @@ from ankka.protocol.frames import EndRun, FailRun, GoTo, PauseFor, Refused, Repl
 from ankka.protocol.lifecycle import LifecycleStatus
 from ankka.protocol.payload import Payload, StepTarget
 from ankka_sidecar.core import inputs
+from ankka_sidecar.core.journalling import Phase
 from tests.unit.core.machine import S
 from tests.unit.core.workflow_world import SPEC, World
 
@@ -38,6 +39,14 @@ class WorkflowMachine(RuleBasedStateMachine):
         World.__init__(self.world)
         self.history: list[Token] = []
         self.old_asks: list[int] = []
+        self.disturbed = 0
+
+    def disturb(self) -> None:
+        """Count a disturbance: too many of them, and nothing ever gets far enough to be disturbed."""
+        self.disturbed += 1
+
+    def may_disturb(self) -> bool:
+        return self.disturbed < 12
 
     # --- callers ---
 
@@ -50,13 +59,16 @@ class WorkflowMachine(RuleBasedStateMachine):
     def call(self, read_only: bool, patience: int) -> None:
         self.world.give(inputs.CallMade(self.number(), "go", None, read_only, self.world.now + patience))
 
+    @precondition(lambda self: self.may_disturb())
     @rule(await_end=st.booleans())
     def look(self, await_end: bool) -> None:
+        self.disturb()
         self.world.give(inputs.EndAsked(self.number()) if await_end else inputs.LifecycleAsked(self.number()))
 
-    @precondition(lambda self: self.world.waiting)
+    @precondition(lambda self: self.world.waiting and self.may_disturb())
     @rule(data=st.data())
     def drop(self, data: Any) -> None:
+        self.disturb()
         call = data.draw(st.sampled_from(sorted(self.world.waiting)))
         self.world.dropped.add(call)
         self.world.waiting.pop(call)
@@ -82,16 +94,18 @@ class WorkflowMachine(RuleBasedStateMachine):
             state, target, delete = effect
             call = asked.call.call
             promised = Payload(b"done %d" % call)
-            if call in world.waiting and (state or target or (delete and world.record.sequence)):
+            journalled = world.record.sequence > 0 if delete else state is not None or target is not None
+            if call in world.waiting and journalled:
                 world.waiting[call] = promised
                 world.promises[call] = -1
             world.give(inputs.HandlerAnswered(ask, WorkflowCommandDone(0, promised, state, target, delete), SPEC))
             if world.appending is not None and call in world.promises:
                 world.promises[call] = world.appending.effect
 
-    @precondition(lambda self: self.old_asks)
+    @precondition(lambda self: self.old_asks and self.may_disturb())
     @rule(data=st.data())
     def answer_late(self, data: Any) -> None:
+        self.disturb()
         if not self.world.gone:
             ask = data.draw(st.sampled_from(self.old_asks))
             if ask not in self.world.asks:  # numbers begin anew with each machine
@@ -115,9 +129,10 @@ class WorkflowMachine(RuleBasedStateMachine):
         world.strays.pop(token, None)
         self.say(token, how, outcome, state, retry)
 
-    @precondition(lambda self: self.history)
+    @precondition(lambda self: self.history and self.may_disturb())
     @rule(data=st.data(), outcome=OUTCOMES)
     def answer_again(self, data: Any, outcome: Any) -> None:
+        self.disturb()
         token = data.draw(st.sampled_from(self.history))
         if token not in self.world.running and token not in self.world.strays:
             self.say(token, "done", outcome, Payload(b"again"), retry=False)
@@ -132,9 +147,10 @@ class WorkflowMachine(RuleBasedStateMachine):
             answer = StepStopped(token)
         self.world.give(inputs.StepAnswered(answer, SPEC))
 
-    @precondition(lambda self: self.world.running)
+    @precondition(lambda self: self.world.running and self.may_disturb())
     @rule(data=st.data(), really=st.booleans())
     def lose(self, data: Any, really: bool) -> None:
+        self.disturb()
         token = data.draw(st.sampled_from(list(self.world.running)))
         told = self.world.running.pop(token)
         if not really:
@@ -159,6 +175,9 @@ class WorkflowMachine(RuleBasedStateMachine):
     @rule(how=st.sampled_from(["stored"] * 6 + ["refused", "for ever", "conflict", "landed", "not landed", "fenced"]))
     def append_ends(self, how: str) -> None:
         world = self.world
+        if how != "stored":
+            self.disturb()
+            how = how if self.may_disturb() else "stored"
         assert world.appending is not None
         effect = world.appending.effect
         if how in ("stored", "landed"):
@@ -183,10 +202,41 @@ class WorkflowMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.world.load_out)
     @rule(works=st.sampled_from([True, True, True, False]))
     def load_ends(self, works: bool) -> None:
-        if works:
+        if not works:
+            self.disturb()
+        if works or not self.may_disturb():
             self.world.load()
         else:
             self.world.fail_load()
+
+    # --- what happens most of the time ---
+
+    @rule(to=TARGETS, state=STATES, outcome=OUTCOMES, fault=st.booleans(), times=st.integers(1, 4))
+    def go_on(self, to: StepTarget, state: Payload | None, outcome: Any, fault: bool, times: int) -> None:
+        """The next things that were asked for are done, without a fault of ours."""
+        for _ in range(times):
+            self.go_on_once(to, state, outcome, fault)
+
+    def go_on_once(self, to: StepTarget, state: Payload | None, outcome: Any, fault: bool) -> None:
+        world = self.world
+        if world.load_out:
+            world.load()
+        elif world.appending is not None:
+            world.give(inputs.Appended(world.store().effect))
+        elif world.asks:
+            ask = next(iter(world.asks))
+            asked = world.asks.pop(ask)
+            answer = Replied(0, Payload(b"r")) if asked.call.read_only else WorkflowCommandDone(0, Payload(b"ok"), state, to)
+            world.give(inputs.HandlerAnswered(ask, answer, SPEC))
+        elif world.queued is not None:
+            self.history.append(world.queued.token)
+            world.send()
+        elif world.running:
+            token = next(iter(world.running))
+            del world.running[token]
+            self.say(token, "faulted" if fault else "done", outcome, state, retry=True)
+        else:
+            world.give(inputs.CallMade(self.number(), "go", None, False, world.now + 60 * S))
 
     # --- time, and the end of the sidecar ---
 
@@ -194,13 +244,17 @@ class WorkflowMachine(RuleBasedStateMachine):
     def sleep(self, duration: int) -> None:
         self.world.sleep(duration)
 
+    @precondition(lambda self: self.may_disturb())
     @rule()
     def wake_early(self) -> None:
+        self.disturb()
         self.world.give(inputs.Woke())
 
+    @precondition(lambda self: self.may_disturb())
     @rule(landed=st.booleans())
     def restart(self, landed: bool) -> None:
         world = self.world
+        self.disturbed += 3
         if world.appending is not None and landed:
             world.store()
         world.strays.update(world.running)
@@ -243,7 +297,7 @@ class WorkflowMachine(RuleBasedStateMachine):
         elif world.gone and world.record.is_live and (world.record.pending or world.record.until or world.record.pause.until):  # type: ignore[union-attr]
             world.now += S
             world.give(inputs.Woke())  # the sweep
-        elif world.wake is not None and world.record.is_live:
+        elif world.wake is not None and (world.record.is_live or world.machine.phase is Phase.LOADING):
             world.sleep(world.wake - world.now)
         else:
             return False
@@ -251,6 +305,6 @@ class WorkflowMachine(RuleBasedStateMachine):
 
 
 WorkflowMachine.TestCase.settings = settings(
-    max_examples=300, stateful_step_count=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=150, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 TestWorkflowMachine = WorkflowMachine.TestCase

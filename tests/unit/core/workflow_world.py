@@ -46,6 +46,7 @@ class World:
         """What was said to be lost and runs all the same."""
         self.told: Counter[str] = Counter()
         self.restarts = 0
+        self.incarnation = 0
         self.begin(foreign=False)
 
     # --- lives of the machine ---
@@ -54,7 +55,8 @@ class World:
         """A new machine, as after a start (`foreign`) or a passivation."""
         self.salt += 1_000_000
         self.machine = WorkflowInstance(CHECKOUT, ONE, LIMITS, self.salt)
-        self.foreign = foreign
+        if foreign:
+            self.incarnation = self.salt
         self.appending: act.Append | None = None
         self.load_out = False
         self.asks: dict[int, act.AskHandler] = {}
@@ -188,7 +190,7 @@ class World:
         if not self.rows:
             self.give(inputs.Loaded(None))
             return
-        self.give(inputs.Loaded(self.record, self.state, self.rows[-1].effect, self.foreign and self.rows[-1].effect < self.salt))
+        self.give(inputs.Loaded(self.record, self.state, self.rows[-1].effect, self.rows[-1].effect < self.incarnation))
 
     def fail_load(self) -> None:
         """The journal cannot be read now."""
