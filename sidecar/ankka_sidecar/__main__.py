@@ -41,9 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(serve())
-    except (CannotOpen, PortTaken, BadSetting, ValueError) as error:
+    except (CannotOpen, PortTaken, ValueError) as error:
         sys.stderr.write(f"ankka sidecar: {error}\n")
-        return FAILED
+        return REFUSED if isinstance(error, BadSetting) else FAILED
     return 0
 
 

@@ -34,7 +34,7 @@ from ankka_sidecar.runtime.node import Node
 from ankka_sidecar.runtime.recovery import Recovery
 from ankka_sidecar.runtime.shutdown import drain
 from ankka_sidecar.runtime.watch import Watch
-from ankka_sidecar.server import Server, bind, make_server, url_of
+from ankka_sidecar.server import Server, bind, check_loopback, make_server, url_of
 
 log = logging.getLogger("ankka.sidecar")
 
@@ -58,6 +58,7 @@ class Sidecar:
     async def run(self) -> None:
         """Serve until stopped. What cannot start raises before anything listens."""
         config = self.config
+        check_loopback(config.host, config.port)  # before a journal is made
         faults = FaultAt.parse(config.faults) if config.faults else NoFaults()
         journal, leases, shards = await _open_journal(config, faults)
         listener: socket.socket | None = None
@@ -95,6 +96,7 @@ class Sidecar:
                 task.cancel()
             await asyncio.gather(*work, return_exceptions=True)
             await attachments.close()
+            node.tell_callers()  # who waits over HTTP would hold the server up
             server.should_exit = True
             await serving
             await node.stop()

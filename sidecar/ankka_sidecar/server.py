@@ -53,10 +53,15 @@ class PortTaken(Exception):
     """The address is in use; the message says by whom one may ask."""
 
 
+def check_loopback(host: str, port: int) -> None:
+    """Refuse (`BadSetting`) an address that others than this machine can reach: there are no tokens yet."""
+    if not is_loopback(host):
+        shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        raise BadSetting(f"--http {shown}: only loopback addresses can be served in this version; use 127.0.0.1:{port}")
+
+
 def bind(host: str, port: int, *, fallback: bool) -> socket.socket:
     """A listening socket; with `fallback` the next free port when that one is taken."""
-    if not is_loopback(host):
-        raise BadSetting(f"--http {host}:{port}: only loopback addresses can be served in this version; use 127.0.0.1:{port}")
     last: OSError | None = None
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for candidate in range(port, port + (PORTS_TRIED if fallback and port else 1)):

@@ -49,6 +49,13 @@ class CallDropped(Input, frozen=True):
     call: int
 
 
+class CallWithdrawn(Input, frozen=True):
+    """The attempt that made the call was replaced: if it has not begun, its caller gets `error`; else it goes on."""
+
+    call: int
+    error: Error
+
+
 class Loaded(Input, frozen=True):
     """The journal's answer to `Load`.
 

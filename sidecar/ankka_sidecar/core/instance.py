@@ -38,6 +38,7 @@ from ankka_sidecar.core.inputs import (
     AskLost,
     CallDropped,
     CallMade,
+    CallWithdrawn,
     EndAsked,
     HandlerAnswered,
     Input,
@@ -128,18 +129,22 @@ class Instance(Journalled):
         """Ask for the next wake-up, and leave when there is nothing to do."""
         if self.phase is Phase.GONE:
             return
-        wake = self._next_wake(now)
-        if wake <= now:
+        if self._used_at + self._limits.passivate_after <= now and self._may_leave(now):
             self.phase = Phase.GONE
             self._out.append(Passivate())
-        elif self._armed is None or wake < self._armed:
+            return
+        wake = self._next_wake(now)
+        if self._armed is None or wake < self._armed:
             self._armed = wake
             self._out.append(WakeAt(wake))
 
+    def _may_leave(self, now: int) -> bool:
+        return self.phase is Phase.READY and self._held_until <= now and self._is_idle()
+
     def _next_wake(self, now: int) -> int:
-        """When to look again: behind `now`, unless it is time to leave."""
+        """When to look again. Only what `armed` covers already, a handler's time, may lie before `now`."""
         wake = self._used_at + self._limits.passivate_after
-        if wake <= now and (self.phase is not Phase.READY or self._held_until > now or not self._is_idle()):
+        if wake <= now:
             wake = now + self._limits.passivate_after
         if self._asking is not None and self._asking.deadline < wake:
             wake = self._asking.deadline
@@ -200,6 +205,14 @@ class Instance(Journalled):
                 del self._queries[ask]
                 self._out.append(CancelAsk(ask))
                 return
+
+    def _on_withdrawn(self, withdrawn: CallWithdrawn, now: int) -> None:
+        """As for a dropped call, but its caller is told; one whose handler is out goes on."""
+        number = withdrawn.call
+        waits = any(call.call == number for call in (*self._mailbox, *self._early) if isinstance(call, CallMade))
+        if waits or any(query.call is not None and query.call.call == number for query in self._queries.values()):
+            self._on_dropped(CallDropped(number), now)
+            self._out.append(Reply(number, withdrawn.error))
 
     def _on_answered(self, given: HandlerAnswered, now: int) -> None:
         query = self._queries.pop(given.ask, None)
@@ -298,6 +311,7 @@ class Instance(Journalled):
     _handlers: ClassVar[dict[type[Input], Callable[[Any, Any, int], None]]] = {
         CallMade: _on_call,
         CallDropped: _on_dropped,
+        CallWithdrawn: _on_withdrawn,
         HandlerAnswered: _on_answered,
         AskLost: _on_ask_lost,
         Woke: _on_woke,

@@ -12,6 +12,7 @@ from ankka.protocol.frames import SESSION_PATH
 from ankka.protocol.ids import RESERVED_PREFIX
 from ankka_sidecar.http import guard
 from ankka_sidecar.http.calls import call
+from ankka_sidecar.http.expecting import minding_expect
 from ankka_sidecar.http.paths import split_path
 from ankka_sidecar.http.problems import ClientGone, Problem, Receive, Scope, Send, bad_request, not_allowed, not_yet, respond_json, respond_problem
 from ankka_sidecar.http.reserved import reserved
@@ -43,6 +44,7 @@ class App:
             return
         if scope["method"] == "HEAD":  # whatever GET answers; the server leaves the body out
             scope = {**scope, "method": "GET"}
+        receive, send = minding_expect(scope, receive, send)
         try:
             guard.check(scope)
             await self._route(scope, receive, send)

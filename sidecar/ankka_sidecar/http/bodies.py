@@ -12,7 +12,7 @@ from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.payload import Payload
 from ankka.protocol.spec import HandlerSpec
 from ankka_sidecar.http import problems
-from ankka_sidecar.http.problems import ClientGone, Headers, Problem, Receive, Scope, Send, bad_request, respond
+from ankka_sidecar.http.problems import ClientGone, Problem, Receive, Scope, Send, bad_request, respond
 
 _CURL = {
     content.JSON: "-H 'Content-Type: application/json'",
@@ -25,9 +25,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     """The request's body; above the limit a 413, as soon as that is known."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit() and int(value) > limit:
-            # Who waits for `100 Continue` has sent no body: only closing tells where the next request would begin.
-            # From all others the server reads the rest of the body away, so that they see the answer.
-            raise _too_large(int(value), limit, ((b"connection", b"close"),) if _expects(scope) else ())
+            raise _too_large(int(value), limit)
     parts: list[bytes] = []
     size = 0
     while True:
@@ -37,19 +35,15 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
         part = message.get("body", b"")
         size += len(part)
         if size > limit:
-            raise _too_large(size, limit, ())
+            raise _too_large(size, limit)
         parts.append(part)
         if not message.get("more_body", False):
             return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _expects(scope: Scope) -> bool:
-    return any(name == b"expect" for name, _ in scope["headers"])
-
-
-def _too_large(size: int, limit: int, headers: Headers) -> Problem:
+def _too_large(size: int, limit: int) -> Problem:
     text = f"the body has {size:,} bytes or more; at most {limit:,} are taken (max-payload)"
-    return Problem(Error(ErrorCode.TOO_LARGE, text, {"limit": limit}), headers=headers)
+    return Problem(Error(ErrorCode.TOO_LARGE, text, {"limit": limit}))
 
 
 def input_of(handler: HandlerSpec | None, body: bytes, content_type: str) -> Payload | None:

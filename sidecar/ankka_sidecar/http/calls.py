@@ -12,7 +12,7 @@ from ankka.protocol.spec import HandlerSpec
 from ankka_sidecar.http.bodies import input_of, read_body, respond_with
 from ankka_sidecar.http.paths import query_of
 from ankka_sidecar.http.problems import Problem, Receive, Scope, Send, not_allowed
-from ankka_sidecar.http.waiting import invoke
+from ankka_sidecar.http.waiting import WATCH_AFTER, invoke
 from ankka_sidecar.runtime.callers import Request
 from ankka_sidecar.runtime.node import Node
 
@@ -33,7 +33,7 @@ async def call(node: Node, scope: Scope, receive: Receive, send: Send, parts: li
     body = await read_body(scope, receive, node.settings.max_payload) if method == "POST" else b""
     given = input_of(handler, body, content_type)
     request = Request(component, instance, handler_name, given, CALL_TIMEOUT, read_only=method == "GET", trace=trace)
-    result = await invoke(node, request, receive)
+    result = await invoke(node, request, receive, watch_after=0 if handler is None else WATCH_AFTER)
     if handler is None:
         _, handler = node.dispatcher.handler(component, handler_name)
         if isinstance(result, Error) and result.code is ErrorCode.BAD_REQUEST:

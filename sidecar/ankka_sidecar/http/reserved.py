@@ -11,8 +11,9 @@ from ankka_sidecar.http.problems import Problem, Receive, Scope, Send, bad_reque
 from ankka_sidecar.http.timeline import page_of
 from ankka_sidecar.http.waiting import invoke
 from ankka_sidecar.ports.journal import Query
+from ankka_sidecar.runtime.admission import AWAIT, LIFECYCLE
 from ankka_sidecar.runtime.callers import Request
-from ankka_sidecar.runtime.node import AWAIT, LIFECYCLE, Node
+from ankka_sidecar.runtime.node import Node
 
 JOURNAL = "ankka:journal"
 READ = (LIFECYCLE, AWAIT, JOURNAL)

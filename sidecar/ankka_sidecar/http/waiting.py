@@ -15,7 +15,7 @@ WATCH_AFTER = 0.25
 _GONE = Error(ErrorCode.UNAVAILABLE, "the client has gone")
 
 
-async def invoke(node: Node, request: Request, receive: Receive, late: Error | None = None) -> Result:
+async def invoke(node: Node, request: Request, receive: Receive, late: Error | None = None, watch_after: float = WATCH_AFTER) -> Result:
     """Make a call and wait for its result, at most the request's timeout: then it is `late`.
 
     Raises `ClientGone` when the client leaves first; what has not begun by then is not begun.
@@ -36,17 +36,19 @@ async def invoke(node: Node, request: Request, receive: Receive, late: Error | N
     watchers: list[asyncio.Task[None]] = []
 
     def watch() -> None:
-        timers.append(loop.call_later(seconds - WATCH_AFTER, answer, timed_out))
+        timers.append(loop.call_later(seconds - watch_after, answer, timed_out))
         watchers.append(loop.create_task(_disconnected(receive)))
         watchers[0].add_done_callback(lambda _: answer(_GONE))
 
-    timers.append(loop.call_later(WATCH_AFTER, watch) if seconds > WATCH_AFTER else loop.call_later(seconds, answer, timed_out))
+    timers.append(loop.call_later(watch_after, watch) if seconds > watch_after else loop.call_later(seconds, answer, timed_out))
     result: Result = _GONE
     try:
         result = await future
     finally:
-        for begun in (*timers, *watchers):
-            begun.cancel()
+        for timer in timers:
+            timer.cancel()
+        for watcher in watchers:
+            watcher.cancel()
         if result is _GONE or result is timed_out:
             node.drop(call)
     if result is _GONE:

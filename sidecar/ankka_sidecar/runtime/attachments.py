@@ -18,6 +18,7 @@ from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.frames import KEEPER, PROTOCOL_VERSION, Hello, Rejected, Welcome
 from ankka.protocol.ids import RESERVED_PREFIX
 from ankka.protocol.spec import ComponentSpec
+from ankka.protocol.wire import FRAME_OVERHEAD
 from ankka_sidecar.core.inputs import AskLost, AttemptAdopted, AttemptLost
 from ankka_sidecar.ports.journal import JournalUnavailable
 from ankka_sidecar.ports.leases import AttachedProcess, Leases
@@ -58,7 +59,7 @@ class Attachments:
     def message_limit(self) -> int:
         """See `ports.processes`."""
         settings = self._node.settings
-        return settings.max_payload + settings.max_state + 64 * 1024
+        return settings.max_payload + settings.max_state + FRAME_OVERHEAD
 
     @property
     def count(self) -> int:
@@ -96,7 +97,7 @@ class Attachments:
 
     def _welcome(self) -> Welcome:
         settings = self._node.settings
-        return Welcome(self._incarnation, settings.max_payload, settings.machine.cancel_grace, CALLS)
+        return Welcome(self._incarnation, settings.max_payload, settings.machine.cancel_grace, CALLS, self.message_limit)
 
     def _problems(self, hello: Hello) -> list[str]:
         problems: list[str] = []
@@ -178,7 +179,7 @@ class Attachments:
         if before is not None:
             for token in before.attempts:
                 if token not in listed:
-                    self._node.deliver(token, AttemptLost(token, "its process came back without it"))
+                    self._lost(token, "its process came back without it")
 
     async def _note(self) -> None:
         noted = {**self.expected, **{boot: process.noted for boot, process in self._by_boot.items()}}
@@ -235,7 +236,7 @@ class Attachments:
             self.left_at = self._node.clock.now()
 
     def _lost(self, token: Token, reason: str) -> None:
-        self._node.deliver(token, AttemptLost(token, reason))
+        self._node.attempt_ended(token, AttemptLost(token, reason))
 
     async def _note_quietly(self) -> None:
         try:

@@ -35,7 +35,9 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 class Callers:
     """Calls under way."""
 
-    def __init__(self) -> None:
+    def __init__(self, answered: Callable[[int, Request], None]) -> None:
+        """`answered` is told of each call that has its result, after its caller was."""
+        self._answered = answered
         self._waiting: dict[int, tuple[Answer, Request]] = {}
         self._number = 0
 
@@ -56,6 +58,18 @@ class Callers:
         waiting = self._waiting.pop(call, None)
         if waiting is not None:
             waiting[0](result)
+            self._answered(call, waiting[1])
+
+    def request_of(self, call: int) -> Request | None:
+        """What a waiting call had asked."""
+        waiting = self._waiting.get(call)
+        return waiting[1] if waiting is not None else None
+
+    def mute(self, call: int) -> None:
+        """The caller has gone, but its call is still to be waited for."""
+        waiting = self._waiting.get(call)
+        if waiting is not None:
+            self._waiting[call] = (_unheard, waiting[1])
 
     def drop(self, call: int) -> Request | None:
         """The caller has gone; what it had asked, if it was still waiting."""
@@ -66,3 +80,7 @@ class Callers:
         """Everybody gets this error: the node stops."""
         for call in list(self._waiting):
             self.answer(call, error)
+
+
+def _unheard(result: Result) -> None:
+    """A result that nobody waits for."""

@@ -61,8 +61,8 @@ class Dispatcher:
         return [process for process in self._processes if process.is_attached]
 
     def running(self) -> int:
-        """Step attempts that processes which are connected have now."""
-        return sum(len(process.attempts) for process in self._processes if process.link is not None)
+        """What processes that are connected have now: step attempts, commands, queries, folds."""
+        return sum(len(process.attempts) + len(process.asked) for process in self._processes if process.link is not None)
 
     def handler(self, component: str, name: str) -> tuple[bool, HandlerSpec | None]:
         """Whether an attached process declares the component, and the handler if one declares it."""

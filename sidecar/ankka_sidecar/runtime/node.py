@@ -9,15 +9,14 @@ from __future__ import annotations
 import logging
 import random
 from collections import deque
-from typing import Any
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.ids import RESERVED_PREFIX, InvalidId, check_instance_id
+from ankka.protocol.frames import StepStopped
 from ankka.protocol.spec import ComponentKind
 from ankka_sidecar.core.actions import Action
 from ankka_sidecar.core.entity_instance import EntityInstance
-from ankka_sidecar.core.inputs import CallDropped, CallMade, EndAsked, Input, LifecycleAsked, Woke
+from ankka_sidecar.core.inputs import AttemptLost, CallDropped, CallMade, CallWithdrawn, EndAsked, Input, LifecycleAsked, StepAnswered, Woke
 from ankka_sidecar.core.instance import Instance
 from ankka_sidecar.core.records import WorkflowRecord, decode_record
 from ankka_sidecar.core.settings import Settings
@@ -26,17 +25,18 @@ from ankka_sidecar.core.workflow_instance import WorkflowInstance
 from ankka_sidecar.ports.clock import Clock
 from ankka_sidecar.ports.faults import Faults
 from ankka_sidecar.ports.journal import Journal, JournalUnavailable
+from ankka_sidecar.runtime.admission import ENGINES_OWN, LIFECYCLE, Admission
 from ankka_sidecar.runtime.callers import Answer, Callers, Request
-from ankka_sidecar.runtime.dispatcher import Dispatcher, declared_by, unavailable
+from ankka_sidecar.runtime.dispatcher import Dispatcher, unavailable
 from ankka_sidecar.runtime.loader import Loader
+from ankka_sidecar.runtime.open_calls import OpenCalls
 from ankka_sidecar.runtime.performer import Performer
 from ankka_sidecar.runtime.timers import Timers
 from ankka_sidecar.runtime.writer import GroupWriter
 
 log = logging.getLogger("ankka.sidecar")
 
-LIFECYCLE = "ankka:lifecycle"
-AWAIT = "ankka:await"
+STOPPING = Error(ErrorCode.UNAVAILABLE, "this sidecar is stopping; nothing was done, try again")
 
 Key = tuple[str, str]
 
@@ -49,7 +49,8 @@ class Node:
         self.clock = clock
         self.faults = faults
         self.settings = settings
-        self.callers = Callers()
+        self.callers = Callers(self._answered)
+        self.open_calls = OpenCalls(self.deliver, self._withdraw)
         self.timers = Timers(clock, self._wake)
         self.dispatcher = Dispatcher(clock, faults, self.feed, settings.machine.handler_timeout)
         self.writer = GroupWriter(journal, faults, self.feed)
@@ -57,9 +58,11 @@ class Node:
         self.performer = Performer(
             journal=journal, faults=faults, dispatcher=self.dispatcher, writer=self.writer, loader=self.loader, timers=self.timers,
             callers=self.callers, forget=self._forget,
+            replaced=self.open_calls.withdraw,
         )  # fmt: skip
         self.machines: dict[Key, Instance] = {}
         self.kinds: dict[str, ComponentKind] = {}
+        self.admission = Admission(self.dispatcher, self.kinds, self.machines, settings)
         self.stopping = False
         self._inbox: deque[tuple[Instance, Input | None]] = deque()
         self._feeding = False
@@ -119,6 +122,23 @@ class Node:
         """Give an input to the workflow instance that a token names."""
         self.feed(self.machine(token.component, token.instance, ComponentKind.WORKFLOW), given)
 
+    def attempt_ended(self, token: Token, given: StepAnswered | AttemptLost) -> None:
+        """An attempt has answered, stopped or is lost.
+
+        What counts is taken at once; where a successor would start, it waits for the calls that are still under way.
+        """
+        calls = self.open_calls
+        if not calls.of(token):
+            self.deliver(token, given)
+            return
+        calls.withdraw(token)
+        machine = self.machines.get((token.component, token.instance))
+        is_result = isinstance(given, StepAnswered) and not isinstance(given.answer, StepStopped)
+        if is_result and isinstance(machine, WorkflowInstance) and machine.may_call(token):
+            self.deliver(token, given)
+        else:
+            calls.after(token, given, self.clock.now() + self.settings.machine.cancel_grace)
+
     async def kind_of(self, component: str, instance: str) -> ComponentKind | None:
         """The component's kind: as declared, or as the instance's journal says."""
         kind = self.kinds.get(component)
@@ -135,36 +155,58 @@ class Node:
     def call(self, request: Request, answer: Answer) -> int:
         """Make a call; `answer` gets its result, once, perhaps at once. The number is for `drop`."""
         call = self.callers.add(answer, request)
+        if request.attempt is not None:
+            self.open_calls.begun(request.attempt, call, f"{request.component}/{request.instance} {request.handler}")
         self._admit(call, request, self.clock.now() + self.settings.attach_wait)
         return call
 
     def drop(self, call: int) -> None:
         """Nobody waits for that call any more: what has not begun is not begun."""
-        request = self.callers.drop(call)
+        request = self.callers.request_of(call)
         if request is None:
             return
+        if request.attempt is not None:
+            # Its attempt is not over before it: it is withdrawn if it has not begun, and awaited if it has.
+            self.callers.mute(call)
+            self._withdraw(call)
+            return
+        self.callers.drop(call)
         machine = self.machines.get((request.component, request.instance))
         if machine is not None:
             self.feed(machine, CallDropped(call))
 
+    def _withdraw(self, call: int) -> None:
+        """The attempt that made that call was replaced: the call is refused if it has not begun."""
+        request = self.callers.request_of(call)
+        if request is None:
+            return
+        error = Error(ErrorCode.CONFLICT, f"the attempt that makes this call is over ({request.attempt}); nothing was done")
+        machine = self.machines.get((request.component, request.instance))
+        if machine is not None:
+            self.feed(machine, CallWithdrawn(call, error))
+        else:
+            self.callers.answer(call, error)
+
+    def _answered(self, call: int, request: Request) -> None:
+        if request.attempt is not None:
+            self.open_calls.ended(request.attempt, call)
+
     def _admit(self, call: int, request: Request, wait_until: int) -> None:
-        refusal = self._refusal(request)
+        refusal = STOPPING if self.stopping else self.admission.refusal(request)
         if refusal is not None:
             self.callers.answer(call, refusal)
             return
         component, name = request.component, request.handler
-        if name in (LIFECYCLE, AWAIT):
+        if name in ENGINES_OWN:
             asked = LifecycleAsked(call) if name == LIFECYCLE else EndAsked(call)
             self.feed(self.machine(component, request.instance, self.kinds[component]), asked)
             return
-        known, handler = self.dispatcher.handler(component, name)
-        if not known and not self.dispatcher.attached:
-            # Nobody is attached at all: a process may be about to come (W13).
+        handler = self.admission.handler(request)
+        if handler is None:
             self._early.append((wait_until, call, request))
             return
-        error = self._handler_refusal(request, known, handler)
-        if error is not None or handler is None:
-            self.callers.answer(call, error or unavailable(component))
+        if isinstance(handler, Error):
+            self.callers.answer(call, handler)
             return
         made = CallMade(
             call,
@@ -179,49 +221,6 @@ class Node:
         )
         self.feed(self.machine(component, request.instance, self.kinds[component]), made)
 
-    def _refusal(self, request: Request) -> Error | None:
-        if self.stopping:
-            return Error(ErrorCode.UNAVAILABLE, "this sidecar is stopping; nothing was done, try again")
-        try:
-            check_instance_id(request.instance)
-        except InvalidId as error:
-            return Error(ErrorCode.BAD_REQUEST, str(error))
-        if request.input is not None and len(request.input.data) > self.settings.max_payload:
-            text = f"the input has {len(request.input.data):,} bytes; at most {self.settings.max_payload:,} are taken (max-payload)"
-            return Error(ErrorCode.TOO_LARGE, text, {"limit": self.settings.max_payload})
-        if request.handler in (LIFECYCLE, AWAIT):
-            return None if request.component in self.kinds else self._unknown(request.component)
-        if request.handler.startswith(RESERVED_PREFIX):
-            return Error(ErrorCode.NOT_FOUND, f"there is no '{request.handler}': names beginning with {RESERVED_PREFIX} are the engine's own")
-        attempt = request.attempt
-        if attempt is not None:
-            caller = self.machines.get((attempt.component, attempt.instance))
-            if not isinstance(caller, WorkflowInstance) or not caller.may_call(attempt):
-                return Error(ErrorCode.CONFLICT, f"the attempt that makes this call is over: {attempt}; nothing was done")
-        return None
-
-    def _unknown(self, component: str) -> Error:
-        attached = self.dispatcher.attached
-        if not attached:
-            return unavailable(component)
-        return Error(ErrorCode.NOT_FOUND, f"there is no component '{component}'; attached are: {', '.join(declared_by(attached)) or 'none'}")
-
-    def _handler_refusal(self, request: Request, known: bool, handler: Any) -> Error | None:
-        if not known:
-            return self._unknown(request.component)
-        kind = self.kinds[request.component]
-        if request.kind is not None and request.kind != kind:
-            return Error(
-                ErrorCode.BAD_REQUEST, f"'{request.component}' is a {kind}, not a {request.kind}; use the client's for_{kind.replace('-', '_')}"
-            )
-        if handler is None:
-            names = sorted({name for process in self.dispatcher.attached for component, name in process.handlers if component == request.component})
-            text = f"'{request.component}' has no handler '{request.handler}'; it has: {', '.join(names) or 'none'}"
-            return Error(ErrorCode.NOT_FOUND, text)
-        if request.read_only and not handler.read_only:
-            return Error(ErrorCode.BAD_REQUEST, f"'{request.handler}' is a command, and a query was asked for")
-        return None
-
     def readmit(self) -> None:
         """A process is attached: calls that waited for one are looked at again."""
         early, self._early = self._early, []
@@ -229,11 +228,14 @@ class Node:
             if call in self.callers:
                 self._admit(call, request, wait_until)
 
-    def expire_early(self, now: int) -> None:
-        """Calls that waited `attach_wait` for any process get `UNAVAILABLE`."""
-        while self._early and self._early[0][0] <= now:
-            _, call, request = self._early.pop(0)
+    def expire(self, now: int) -> None:
+        """Calls that waited `attach_wait` for a process get `UNAVAILABLE`; ended attempts wait no longer for their calls."""
+        late = [waiting for waiting in self._early if waiting[0] <= now]
+        if late:
+            self._early = [waiting for waiting in self._early if waiting[0] > now]
+        for _, call, request in late:
             self.callers.answer(call, unavailable(request.component))
+        self.open_calls.expire(now)
 
     async def stop(self) -> None:
         """Finish what the journal is at; whoever still waits for a reply is told."""
@@ -241,6 +243,10 @@ class Node:
         await self.writer.stop()
         await self.performer.stop()
         self.timers.stop()
+        self.tell_callers()
+
+    def tell_callers(self) -> None:
+        """Whoever still waits for a reply is told that none will come: the node stops."""
         self.callers.answer_all(
             Error(ErrorCode.UNAVAILABLE, "this sidecar has stopped; whether the call was done is unknown", {"outcome": "unknown"})
         )

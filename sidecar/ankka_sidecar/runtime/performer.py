@@ -35,6 +35,7 @@ class Performer:
     def __init__(
         self, *, journal: Journal, faults: Faults, dispatcher: Dispatcher, writer: GroupWriter, loader: Loader, timers: Timers, callers: Callers,
         forget: Callable[[Instance], None],
+        replaced: Callable[[Token], None],
     ) -> None:  # fmt: skip
         self._journal = journal
         self._faults = faults
@@ -44,6 +45,7 @@ class Performer:
         self._callers = callers
         self._loader = loader
         self._forget = forget
+        self._replaced = replaced
         self.epochs: dict[int, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._answered_by: dict[Token, Process] = {}
@@ -144,6 +146,7 @@ class Performer:
 
     def _cancel_step(self, machine: Instance, action: actions.CancelStep) -> None:
         self._dispatcher.cancel_step(action.token)
+        self._replaced(action.token)
 
     def _ack(self, machine: Instance, action: actions.AckStep) -> None:
         process = self._answered_by.pop(action.token, None)

@@ -13,6 +13,7 @@ from ankka.protocol.wire import FrameTooLarge
 from ankka_sidecar.core.inputs import HandlerAnswered, StepAnswered
 from ankka_sidecar.ports.processes import Link
 from ankka_sidecar.runtime.callers import Request, Result
+from ankka_sidecar.runtime.limits import answer_within, step_within
 from ankka_sidecar.runtime.node import Node
 from ankka_sidecar.runtime.processes import Process
 
@@ -48,6 +49,7 @@ class PeerSession:
             frames.Replied: self._on_answer,
             frames.Refused: self._on_answer,
             frames.Folded: self._on_answer,
+            frames.Merged: self._on_answer,
             frames.StepDone: self._on_step,
             frames.StepFaulted: self._on_step,
             frames.StepStopped: self._on_step,
@@ -125,7 +127,7 @@ class PeerSession:
         if process is None or asked is None:
             return  # nobody waits: the sidecar had given up on it
         spec = process.components[asked.machine.component]
-        self._node.feed(asked.machine, HandlerAnswered(asked.ask, frame, spec))
+        self._node.feed(asked.machine, HandlerAnswered(asked.ask, answer_within(frame, self._node.settings), spec))
         self._node.dispatcher.freed(process)
 
     def _on_step(self, frame: Any) -> None:
@@ -140,13 +142,14 @@ class PeerSession:
             log.warning("%s answered an attempt of '%s', which it does not declare", process, token.component)
             return
         self._node.performer.answered_by(token, process)
-        self._node.deliver(token, StepAnswered(frame, spec))
+        self._node.attempt_ended(token, StepAnswered(step_within(frame, self._node.settings), spec))
         self._node.dispatcher.freed(process)
 
     # --- calls -----------------------------------------------------------------------------------------------------
 
     def _on_call(self, call: frames.Call) -> None:
-        if len(self._calls) >= self._host.calls:
+        # Nested calls are bounded by the mailboxes they wait in: counted here, a process full of them could not go on.
+        if not call.chain and len(self._calls) >= self._host.calls:
             text = f"{len(self._calls)} calls are under way on this connection already"
             self._answer(call.request, Error(ErrorCode.RESOURCE_EXHAUSTED, text, {"limit": self._host.calls}))
             return

@@ -14,7 +14,7 @@ LOOK = 0.02
 
 
 async def drain(node: Node, attachments: Attachments) -> None:
-    """Refuse new calls, dispatch nothing, and wait for running attempts, at most the drain time.
+    """Refuse new calls, dispatch nothing, and wait for what processes run, at most the drain time.
 
     What still runs then is given back: its process keeps running it, and brings it to the next sidecar.
     """
@@ -26,4 +26,4 @@ async def drain(node: Node, attachments: Attachments) -> None:
         await asyncio.sleep(LOOK)
     await node.writer.drain()
     if running:
-        log.warning("%d step attempts did not end within the drain time and are given back", running)
+        log.warning("%d step attempts and calls did not end within the drain time; the attempts are given back", running)

@@ -38,7 +38,7 @@ class Watch:
         while True:
             now = self._node.clock.now()
             self._attachments.look_after(now)
-            self._node.expire_early(now)
+            self._node.expire(now)
             self._node.dispatcher.expire(now - self._node.settings.attach_wait)
             if self._idle is not None:
                 self._idle(now)
