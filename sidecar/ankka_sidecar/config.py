@@ -107,6 +107,8 @@ OPTIONS = (
     Option("max-payload", size, "4MiB", "the largest input or reply"),
     Option("max-state", size, "4MiB", "the largest state"),
     Option("max-mailbox", count, "1000", "commands that may wait for one instance"),
+    Option("max-journal-events", count, "100000", "effects that one instance may have in the journal"),
+    Option("max-resident", count, "200000", "instances kept in memory; beyond it idle ones leave early"),
     Option("recovery-rate", rate, "2000/s", "instances brought back a second after a start"),
 )
 
@@ -168,6 +170,7 @@ def read(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) 
         cancel_grace=values["cancel-grace"],
         passivate_after=values["passivate-after"],
         max_mailbox=values["max-mailbox"],
+        max_journal_events=values["max-journal-events"],
     )
     settings = Settings(
         machine=machine,
@@ -176,6 +179,7 @@ def read(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) 
         max_payload=values["max-payload"],
         max_state=values["max-state"],
         recovery_rate=values["recovery-rate"],
+        max_resident=values["max-resident"],
     )
     shards = values["shards"] if text("shards") is not None else None
     embedded = given.get("embedded")

@@ -35,6 +35,23 @@ class AskFold(Action, frozen=True):
     events: tuple[Payload, ...]
 
 
+class AskMerge(Action, frozen=True):
+    """Have a process put a step's state and the commands' together; answers `HandlerAnswered` with `Merged`, or `AskLost`."""
+
+    ask: int
+    step: str
+    base: Payload | None
+    current: Payload
+    mine: Payload
+
+
+class ReadState(Action, frozen=True):
+    """Read the state that the row of that sequence set; answers `StateRead`."""
+
+    generation: int
+    sequence: int
+
+
 class CancelAsk(Action, frozen=True):
     """Nobody waits for `ask` any more."""
 
@@ -51,6 +68,12 @@ class RunStep(Action, frozen=True):
     base: int
     sequence: int
     trace: str | None
+    since: int
+    """When the visit to the step began."""
+    alone: bool = False
+    """No other step may run in its process meanwhile (W11)."""
+    journalled: bool = False
+    """That it is sent is in the journal: a step that may run once only is not sent before (W11)."""
 
 
 class CancelStep(Action, frozen=True):
@@ -81,6 +104,8 @@ class Append(Action, frozen=True):
     listing_changed: bool
     schema: str
     trace: str | None
+    replaces: Token | None = None
+    """The attempt this replaces: the event names the calls it had under way."""
 
 
 class PutSnapshot(Action, frozen=True):

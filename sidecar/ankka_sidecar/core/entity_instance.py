@@ -18,7 +18,7 @@ from ankka_sidecar.core import event_sourced as rules
 from ankka_sidecar.core import lifecycle
 from ankka_sidecar.core.actions import AskFold, Prune, PutSnapshot, Reply
 from ankka_sidecar.core.events import AnyEvent, Deleted, Persisted
-from ankka_sidecar.core.inputs import CallMade, EndAsked, HandlerAnswered, Input, LifecycleAsked, Loaded
+from ankka_sidecar.core.inputs import CallMade, EndAsked, HandlerAnswered, Input, LifecycleAsked, Loaded, OperatorAsked
 from ankka_sidecar.core.instance import Asking, Instance, Limits
 from ankka_sidecar.core.journalling import Appending, Phase
 from ankka_sidecar.core.records import EntityRecord
@@ -60,8 +60,10 @@ class EntityInstance(Instance):
         return not self._unfolded
 
     def _advance(self, now: int) -> None:
+        free = self._asking is None and self._appending is None
+        if free and now < self._held_until and rules.decide_deadline(self.record, now) is not None:
+            return  # it has expired, and nothing begins on what is over before the journal takes that
         if self._unfolded:
-            free = self._asking is None and self._appending is None
             if free and not self._decide(now) and (self._mailbox or self._early):
                 self._fold(now)
             return
@@ -121,11 +123,24 @@ class EntityInstance(Instance):
     # --- decisions -------------------------------------------------------------------------------------------------
 
     def _decide(self, now: int) -> bool:
+        if self._operators:
+            return self._decide_operator(self._operators.pop(0), now)
         event = rules.decide_deadline(self.record, now)
         if event is None:
             return False
         self._append(event, None, now)
         return True
+
+    def _decide_operator(self, asked: OperatorAsked, now: int) -> bool:
+        """W18: an entity can be deleted; there is no run of it to hold or cancel."""
+        if asked.wanted != "delete":
+            self._refuse(asked.call, ErrorCode.BAD_REQUEST, f"'{self.component}' is an entity: it has no run to hold, resume or cancel")
+        elif not self.record.sequence:
+            self._refuse(asked.call, ErrorCode.NOT_FOUND, f"there is no {self.component}/{self.instance} to delete")
+        else:
+            self._append(Deleted(now, asked.by, reason=asked.reason), None, now, operator=asked.call)
+            return True
+        return self._decide(now)
 
     def _dispatch(self, now: int) -> None:
         """Nothing of an entity runs by itself."""

@@ -31,14 +31,19 @@ class Started(Event, frozen=True, tag="started"):
 class Transitioned(Event, frozen=True, tag="transitioned"):
     """A step, or a command that redirected, led to `target`.
 
-    `overwrote` lists the sequences of command updates that the step's state replaced.
+    `merged` lists the sequences of command updates that the step's state was merged with, `both` the fields that both
+    sides had changed: there the step's value stands (W14).
     """
 
     target: StepTarget
     by: str
     redirected: bool = False
+    cancelled: bool = False
+    """An operator cancelled, and the workflow names a step to cancel to; a hold ends with it."""
+    reason: str = ""
     changed: bool = False
-    overwrote: tuple[int, ...] = ()
+    merged: tuple[int, ...] = ()
+    both: tuple[str, ...] = ()
     trace: str | None = None
 
 
@@ -56,7 +61,8 @@ class Paused(Event, frozen=True, tag="paused"):
     until: int | None = None
     on_timeout: StepTarget | None = None
     changed: bool = False
-    overwrote: tuple[int, ...] = ()
+    merged: tuple[int, ...] = ()
+    both: tuple[str, ...] = ()
 
 
 class Resumed(Event, frozen=True, tag="resumed"):
@@ -72,6 +78,8 @@ class Retried(Event, frozen=True, tag="retried"):
     attempt: int
     error: str
     not_before: int | None = None
+    unknown: tuple[str, ...] = ()
+    """Calls the attempt had under way when it was replaced: how they ended it did not see."""
 
 
 class FailedOver(Event, frozen=True, tag="failed-over"):
@@ -80,14 +88,44 @@ class FailedOver(Event, frozen=True, tag="failed-over"):
     step: str
     error: str
     target: StepTarget
+    unknown: tuple[str, ...] = ()
 
 
 class Interrupted(Event, frozen=True, tag="interrupted"):
-    """The process or node that ran the attempt went away: attempt number `attempt` runs; no retry was used."""
+    """The process or node that ran the attempt went away: attempt number `attempt` runs; no retry was used.
+
+    `death` says that the process died while it ran the attempt, `alone` that it ran nothing else; after several deaths
+    the next attempt waits until `not_before`.
+    """
 
     step: str
     attempt: int
     reason: str
+    death: bool = False
+    alone: bool = False
+    not_before: int | None = None
+    unknown: tuple[str, ...] = ()
+
+
+class Sent(Event, frozen=True, tag="sent"):
+    """The attempt of a step that may run once only is about to be sent."""
+
+    step: str
+    attempt: int
+
+
+class Held(Event, frozen=True, tag="held"):
+    """An operator holds the run: nothing new starts."""
+
+    by: str
+    reason: str = ""
+
+
+class Released(Event, frozen=True, tag="released"):
+    """An operator lets a held run go on."""
+
+    by: str
+    reason: str = ""
 
 
 class Ended(Event, frozen=True, tag="ended"):
@@ -95,7 +133,8 @@ class Ended(Event, frozen=True, tag="ended"):
 
     by: str
     changed: bool = False
-    overwrote: tuple[int, ...] = ()
+    merged: tuple[int, ...] = ()
+    both: tuple[str, ...] = ()
 
 
 class Failed(Event, frozen=True, tag="failed"):
@@ -104,8 +143,12 @@ class Failed(Event, frozen=True, tag="failed"):
     code: str
     message: str
     step: str | None = None
+    by: str | None = None
+    """The operator who cancelled it."""
+    unknown: tuple[str, ...] = ()
     changed: bool = False
-    overwrote: tuple[int, ...] = ()
+    merged: tuple[int, ...] = ()
+    both: tuple[str, ...] = ()
 
 
 class Deleted(Event, frozen=True, tag="deleted"):
@@ -113,6 +156,7 @@ class Deleted(Event, frozen=True, tag="deleted"):
 
     by: str
     events: tuple[Payload, ...] = ()
+    reason: str = ""
 
 
 class Persisted(Event, frozen=True, tag="persisted"):
@@ -123,7 +167,9 @@ class Persisted(Event, frozen=True, tag="persisted"):
     expires_at: int | None = None
 
 
-WorkflowEvent = Started | Transitioned | Updated | Paused | Resumed | Retried | FailedOver | Interrupted | Ended | Failed | Deleted
+WorkflowEvent = (
+    Started | Transitioned | Updated | Paused | Resumed | Retried | FailedOver | Interrupted | Sent | Held | Released | Ended | Failed | Deleted
+)
 EntityEvent = Persisted | Deleted
 AnyEvent = WorkflowEvent | Persisted
 

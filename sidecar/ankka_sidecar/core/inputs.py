@@ -4,7 +4,7 @@ import msgspec
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error
-from ankka.protocol.frames import EntityCommandDone, Folded, Refused, Replied, StepDone, StepFaulted, StepStopped, WorkflowCommandDone
+from ankka.protocol.frames import EntityCommandDone, Folded, Merged, Refused, Replied, StepDone, StepFaulted, StepStopped, WorkflowCommandDone
 from ankka.protocol.payload import Payload
 from ankka.protocol.spec import ComponentSpec
 from ankka_sidecar.core.records import EntityRecord, WorkflowRecord
@@ -43,6 +43,19 @@ class EndAsked(Input, frozen=True):
     call: int
 
 
+class OperatorAsked(Input, frozen=True):
+    """An operator wants something of the instance: `hold`, `release`, `cancel` or `delete`, with who and why.
+
+    `cancel_to` is the step that the attached processes declare for a cancelled run.
+    """
+
+    call: int
+    wanted: str
+    by: str
+    reason: str = ""
+    cancel_to: str | None = None
+
+
 class CallDropped(Input, frozen=True):
     """The caller does not wait any more: what has not begun is not begun."""
 
@@ -70,6 +83,8 @@ class Loaded(Input, frozen=True):
     foreign: bool = False
     events: tuple[Payload, ...] = ()
     snapshot_sequence: int = 0
+    schema: str = ""
+    """The fingerprint of the schema that last wrote the state."""
 
 
 class LoadFailed(Input, frozen=True):
@@ -82,7 +97,7 @@ class HandlerAnswered(Input, frozen=True):
     """A process answered `AskHandler` or `AskFold` number `ask`; `spec` is what it declares of the component."""
 
     ask: int
-    answer: WorkflowCommandDone | EntityCommandDone | Replied | Refused | Folded
+    answer: WorkflowCommandDone | EntityCommandDone | Replied | Refused | Folded | Merged
     spec: ComponentSpec
 
 
@@ -98,6 +113,19 @@ class StepSent(Input, frozen=True):
 
     token: Token
     spec: ComponentSpec
+
+
+class StepChosen(Input, frozen=True):
+    """A process would take the attempt, but its step may run once only: that it is sent is to be journalled first."""
+
+    token: Token
+
+
+class StateRead(Input, frozen=True):
+    """The answer to `ReadState`; `None` where the row is gone."""
+
+    sequence: int
+    state: Payload | None
 
 
 class StepAnswered(Input, frozen=True):
@@ -123,10 +151,16 @@ class AttemptAdopted(Input, frozen=True):
 
 
 class AttemptLost(Input, frozen=True):
-    """The attempt is certainly not, or must be taken as not, running any more (W11)."""
+    """The attempt is certainly not, or must be taken as not, running any more (W11).
+
+    `death` says that its process died while it ran it, `alone` that the process ran no other step.
+    """
 
     token: Token
     reason: str
+    spec: ComponentSpec | None = None
+    death: bool = False
+    alone: bool = False
 
 
 class Appended(Input, frozen=True):

@@ -45,6 +45,7 @@ from ankka_sidecar.core.inputs import (
     LifecycleAsked,
     Loaded,
     LoadFailed,
+    OperatorAsked,
     Woke,
 )
 from ankka_sidecar.core.journalling import Journalled, Phase
@@ -57,6 +58,7 @@ class Limits(msgspec.Struct, frozen=True):
     cancel_grace: int = 5_000_000
     passivate_after: int = 120_000_000
     max_mailbox: int = 1_000
+    max_journal_events: int = 100_000
 
 
 class Asking(msgspec.Struct, frozen=True, gc=False):
@@ -72,15 +74,16 @@ class Instance(Journalled):
 
     _effect_type: ClassVar[type[WorkflowCommandDone | EntityCommandDone]]
 
-    __slots__ = ("_armed", "_ask", "_asking", "_limits", "_queries", "_used_at")
+    __slots__ = ("_armed", "_ask", "_asking", "_limits", "_operators", "_queries", "_used_at")
 
     def __init__(self, component: str, instance: str, limits: Limits, salt: int) -> None:
         """`salt` is drawn at random by the runtime: effect ids of this machine count up from it."""
-        super().__init__(component, instance, salt)
+        super().__init__(component, instance, salt, limits.max_journal_events)
         self._limits = limits
         self._ask = 0
         self._queries: dict[int, Asking] = {}
         self._asking: Asking | None = None
+        self._operators: list[OperatorAsked] = []
         self._armed: int | None = None
         self._used_at = 0
 
@@ -96,7 +99,7 @@ class Instance(Journalled):
     def handle(self, given: Input, now: int) -> list[Action]:
         """Take one input, answer what is to be done, in order."""
         out = self._out = []
-        if self.phase is Phase.GONE and isinstance(given, (CallMade, LifecycleAsked, EndAsked)):
+        if self.phase is Phase.GONE and isinstance(given, (CallMade, LifecycleAsked, EndAsked, OperatorAsked)):
             self._refuse(given.call, ErrorCode.UNAVAILABLE, f"{self.component}/{self.instance} has just left memory; nothing was done, try again")
             return out
         self._handlers[type(given)](self, given, now)
@@ -161,7 +164,7 @@ class Instance(Journalled):
         return wake
 
     def _is_idle(self) -> bool:
-        return not (self._mailbox or self._asking or self._appending or self._queries or self._early or self._uncertain)
+        return not (self._mailbox or self._operators or self._asking or self._appending or self._queries or self._early or self._uncertain)
 
     # --- calls -----------------------------------------------------------------------------------------------------
 
@@ -214,6 +217,20 @@ class Instance(Journalled):
             self._on_dropped(CallDropped(number), now)
             self._out.append(Reply(number, withdrawn.error))
 
+    def _on_operator(self, asked: OperatorAsked, now: int) -> None:
+        self._used_at = now
+        if self.phase is not Phase.READY:
+            self._early.append(asked)
+            return
+        asking = self._asking
+        if asked.wanted == "delete" and asking is not None:
+            # A handler that hangs must not keep its instance from being removed (F48).
+            self._asking = None
+            self._out.append(CancelAsk(asking.ask))
+            if asking.call is not None:
+                self._refuse(asking.call.call, ErrorCode.UNAVAILABLE, f"{self.component}/{self.instance} is being deleted; nothing was done")
+        self._operators.append(asked)
+
     def _on_answered(self, given: HandlerAnswered, now: int) -> None:
         query = self._queries.pop(given.ask, None)
         if query is not None:
@@ -241,6 +258,9 @@ class Instance(Journalled):
         if not isinstance(answer, self._effect_type):
             text = f"'{call.handler}' of {self.component} answered {type(answer).__name__}, expected {self._effect_type.__name__}"
             self._refuse(call.call, ErrorCode.INTERNAL, text)
+            return
+        if self.is_full and not answer.delete:
+            self._refuse(call.call, ErrorCode.RESOURCE_EXHAUSTED, f"{self.full_text}; delete it, or raise the limit", {"limit": self._max_events})
             return
         event = self._command_event(call, answer, given.spec, now)
         if event is None:
@@ -312,6 +332,7 @@ class Instance(Journalled):
         CallMade: _on_call,
         CallDropped: _on_dropped,
         CallWithdrawn: _on_withdrawn,
+        OperatorAsked: _on_operator,
         HandlerAnswered: _on_answered,
         AskLost: _on_ask_lost,
         Woke: _on_woke,

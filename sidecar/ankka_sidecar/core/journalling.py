@@ -17,7 +17,7 @@ import msgspec
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.payload import Payload
+from ankka.protocol.payload import NOTHING, Payload
 from ankka.protocol.spec import ComponentSpec
 from ankka_sidecar.core.actions import Action, Append, Load, Reply, Report
 from ankka_sidecar.core.events import AnyEvent
@@ -33,6 +33,7 @@ from ankka_sidecar.core.inputs import (
     LifecycleAsked,
     Loaded,
     LoadFailed,
+    OperatorAsked,
 )
 from ankka_sidecar.core.records import EntityRecord, WorkflowRecord, next_place
 
@@ -61,6 +62,8 @@ class Appending(msgspec.Struct, frozen=True, gc=False):
     call: CallMade | None = None
     reply: Payload | None = None
     ack: Token | None = None
+    operator: int | None = None
+    schema: str = ""
 
 
 class Journalled:
@@ -74,6 +77,7 @@ class Journalled:
         "_held_until",
         "_load_is_out",
         "_mailbox",
+        "_max_events",
         "_out",
         "_schema",
         "_second_try",
@@ -83,20 +87,24 @@ class Journalled:
         "instance",
         "phase",
         "record",
+        "schema",
         "shard",
         "state",
     )
 
     record: Any
 
-    def __init__(self, component: str, instance: str, salt: int) -> None:
+    def __init__(self, component: str, instance: str, salt: int, max_events: int) -> None:
         self.component = component
         self.instance = instance
         self.shard = 0
         """The instance's shard; the runtime sets it, and the core does not look at it."""
         self.phase = Phase.LOADING
         self.state: Payload | None = None
+        self.schema = ""
+        """The fingerprint of the schema that wrote the state: an older process does not get it while a newer is there."""
         self._effect = salt
+        self._max_events = max_events
         self._mailbox: deque[CallMade] = deque()
         self._early: list[Input] = []
         self._appending: Appending | None = None
@@ -157,15 +165,15 @@ class Journalled:
 
     def _append(
         self, event: AnyEvent, state: Payload | None, now: int, *, call: CallMade | None = None, reply: Payload | None = None,
-        ack: Token | None = None,
+        ack: Token | None = None, operator: int | None = None, replaces: Token | None = None,
     ) -> None:  # fmt: skip
         record = self._evolved(event)
         generation, sequence = next_place(self.record, event.at)
         self._effect += 1
-        self._appending = Appending(self._effect, event, record, state, call, reply, ack)
+        self._appending = Appending(self._effect, event, record, state, call, reply, ack, operator, self._schema)
         changed = self.record.sequence == 0 or self._listing(record) != self._listing(self.record)
         trace = call.trace if call is not None else None
-        self._out.append(Append(self._effect, generation, sequence, event, record, state, changed, self._schema, trace))
+        self._out.append(Append(self._effect, generation, sequence, event, record, state, changed, self._schema, trace, replaces))
 
     def _on_appended(self, given: Appended, now: int) -> None:
         done = self._appending
@@ -180,6 +188,10 @@ class Journalled:
 
     def _is_durable(self, done: Appending, now: int) -> None:
         self._second_try = None
+        if done.state is not None:
+            self.schema = done.schema
+        if done.operator is not None:
+            self._out.append(Reply(done.operator, Payload(b"", NOTHING)))
         if done.call is not None and done.reply is not None:
             self._out.append(Reply(done.call.call, done.reply))
         self._settled(done, now)
@@ -209,9 +221,10 @@ class Journalled:
         done = self._take_appending(given.effect)
         if done is None:
             return
-        if done.call is not None:
+        caller = done.call.call if done.call is not None else done.operator
+        if caller is not None:
             code = ErrorCode.INTERNAL if given.permanent else ErrorCode.UNAVAILABLE
-            self._refuse(done.call.call, code, f"the journal refused the effect, nothing was done: {given.message}")
+            self._refuse(caller, code, f"the journal refused the effect, nothing was done: {given.message}")
         else:
             self._held_until = now + RETRY_JOURNAL  # what led here is still there, and is decided again
             if given.permanent:
@@ -222,6 +235,16 @@ class Journalled:
         if done is not None:
             self._uncertain = done
             self._reload(now, now)
+
+    @property
+    def is_full(self) -> bool:
+        """The journal has as many effects as one instance may have."""
+        return self.record.sequence >= self._max_events
+
+    @property
+    def full_text(self) -> str:
+        """What whoever wants more is told."""
+        return f"the journal of {self.component}/{self.instance} has {self.record.sequence:,} effects, as many as it may (max-journal-events)"
 
     def _take_appending(self, effect: int) -> Appending | None:
         done = self._appending
@@ -249,6 +272,7 @@ class Journalled:
             self._abandon(Error(ErrorCode.INTERNAL, text))
             return
         self.phase = Phase.READY
+        self.schema = loaded.schema
         self._was_ready = True
         self._held_until = 0
         uncertain, self._uncertain = self._uncertain, None
@@ -265,7 +289,7 @@ class Journalled:
         if self.phase is not Phase.LOADING or not self._load_is_out:
             return
         self._load_is_out = False
-        keep = [given for given in self._early if not isinstance(given, (CallMade, LifecycleAsked, EndAsked))]
+        keep = [given for given in self._early if not isinstance(given, (CallMade, LifecycleAsked, EndAsked, OperatorAsked))]
         uncertain = self._uncertain
         if uncertain is not None and uncertain.call is not None:
             self._refuse(uncertain.call.call, ErrorCode.TIMEOUT, f"the effect's fate is unknown: {failed.error.message}", {"outcome": "unknown"})
@@ -283,7 +307,7 @@ class Journalled:
 
     def _fail_callers(self, error: Error) -> None:
         for given in (*self._mailbox, *self._early):
-            if isinstance(given, (CallMade, LifecycleAsked, EndAsked)):
+            if isinstance(given, (CallMade, LifecycleAsked, EndAsked, OperatorAsked)):
                 self._out.append(Reply(given.call, error))
         self._mailbox.clear()
         self._early = []

@@ -10,13 +10,21 @@ from ankka.protocol.payload import StepTarget
 
 
 class Pending(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The step that is to run: visit `visit` (the sequence that led to it), attempt `attempt`, `retries` used so far."""
+    """The step that is to run: visit `visit` (the sequence that led to it, at `since`), attempt `attempt`.
+
+    `retries` of it are used so far. `deaths` counts processes that died while they ran it, `alone` those that ran
+    nothing else. `sent` is true once the attempt of a step that may run once only is on its way.
+    """
 
     target: StepTarget
     visit: int
+    since: int
     attempt: int = 1
     retries: int = 0
     not_before: int | None = None
+    deaths: int = 0
+    alone: int = 0
+    sent: bool = False
 
 
 class Pause(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -14,4 +14,5 @@ class Settings(msgspec.Struct, frozen=True):
     max_payload: int = 4 * 1024 * 1024
     max_state: int = 4 * 1024 * 1024
     recovery_rate: int = 2_000
+    max_resident: int = 200_000
     shards: int = 256

@@ -32,10 +32,13 @@ from ankka_sidecar.core.events import (
     Ended,
     Failed,
     FailedOver,
+    Held,
     Interrupted,
     Paused,
+    Released,
     Resumed,
     Retried,
+    Sent,
     Started,
     Transitioned,
     Updated,
@@ -48,6 +51,13 @@ RUNNING = LifecycleStatus.RUNNING
 PAUSED = LifecycleStatus.PAUSED
 
 replace = msgspec.structs.replace
+
+SECOND = 1_000_000
+LONGEST_WAIT = 60 * SECOND
+DEATHS_BEFORE_WAIT = 2
+DEATHS_BEFORE_ALONE = 3
+DEATHS_ALONE = 5
+CANCELLED = "CANCELLED"
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -78,12 +88,16 @@ def evolve(record: WorkflowRecord, event: WorkflowEvent) -> WorkflowRecord:
                 failovers=(), cause=None, state_sequence=state_sequence, changed=(),
             )  # fmt: skip
         case Resumed():
-            return replace(record, sequence=sequence, status=RUNNING, updated_at=event.at, pending=Pending(event.target, sequence), pause=None)
-        case Retried() | Interrupted():
+            return replace(
+                record, sequence=sequence, status=RUNNING, updated_at=event.at, pending=Pending(event.target, sequence, event.at), pause=None
+            )
+        case Retried() | Interrupted() | Sent():
             return _again(record, event, sequence)
+        case Held() | Released():
+            return replace(record, sequence=sequence, updated_at=event.at, held=isinstance(event, Held))
         case FailedOver():
             return replace(
-                record, sequence=sequence, updated_at=event.at, pending=Pending(event.target, sequence),
+                record, sequence=sequence, updated_at=event.at, pending=Pending(event.target, sequence, event.at),
                 failovers=(*record.failovers, event.target.step), cause=event.error, changed=(),
             )  # fmt: skip
         case Ended() | Failed():
@@ -97,7 +111,7 @@ def evolve(record: WorkflowRecord, event: WorkflowEvent) -> WorkflowRecord:
 def _started(record: WorkflowRecord, event: Started, generation: int, sequence: int) -> WorkflowRecord:
     return WorkflowRecord(
         generation=generation, sequence=sequence, status=RUNNING, run=event.run, started_at=event.at, updated_at=event.at,
-        until=event.until, budget=event.budget, pending=Pending(event.target, sequence),
+        until=event.until, budget=event.budget, pending=Pending(event.target, sequence, event.at),
         state_sequence=sequence if event.changed else record.state_sequence, trace=event.trace,
     )  # fmt: skip
 
@@ -105,20 +119,27 @@ def _started(record: WorkflowRecord, event: Started, generation: int, sequence: 
 def _transitioned(record: WorkflowRecord, event: Transitioned, sequence: int) -> WorkflowRecord:
     return WorkflowRecord(
         generation=record.generation, sequence=sequence, status=RUNNING, run=record.run, started_at=record.started_at,
-        updated_at=event.at, until=record.until, budget=record.budget, pending=Pending(event.target, sequence), retries=record.retries,
-        failovers=record.failovers if event.redirected else (), cause=record.cause if event.redirected else None, held=record.held,
+        updated_at=event.at, until=record.until, budget=record.budget, pending=Pending(event.target, sequence, event.at), retries=record.retries,
+        failovers=record.failovers if event.redirected else (), cause=record.cause if event.redirected else None,
+        held=record.held and not event.cancelled,
         state_sequence=sequence if event.changed else record.state_sequence,
         trace=event.trace if event.redirected and event.trace is not None else record.trace,
     )  # fmt: skip
 
 
-def _again(record: WorkflowRecord, event: Retried | Interrupted, sequence: int) -> WorkflowRecord:
+def _again(record: WorkflowRecord, event: Retried | Interrupted | Sent, sequence: int) -> WorkflowRecord:
     pending = record.pending
     assert pending is not None, f"I8: {event} without a pending step"
+    if isinstance(event, Sent):
+        return replace(record, sequence=sequence, updated_at=event.at, pending=replace(pending, sent=True))
     if isinstance(event, Interrupted):
-        return replace(record, sequence=sequence, updated_at=event.at, pending=replace(pending, attempt=event.attempt, not_before=None))
+        again = replace(
+            pending, attempt=event.attempt, not_before=event.not_before, sent=False, deaths=pending.deaths + event.death,
+            alone=pending.alone + (event.death and event.alone),
+        )  # fmt: skip
+        return replace(record, sequence=sequence, updated_at=event.at, pending=again)
     total = {**record.retries, event.step: record.retries.get(event.step, 0) + 1}
-    again = replace(pending, attempt=event.attempt, retries=pending.retries + 1, not_before=event.not_before)
+    again = replace(pending, attempt=event.attempt, retries=pending.retries + 1, not_before=event.not_before, sent=False)
     return replace(record, sequence=sequence, updated_at=event.at, pending=again, retries=total)
 
 
@@ -151,22 +172,30 @@ def decide_command(
     return Started(now, record.run + 1, done.transition, handler, until, timeout, changed, trace)
 
 
-def decide_step(record: WorkflowRecord, done: StepDone, now: int) -> WorkflowEvent:
-    """The event of a step's effect, for the pending attempt."""
+def unseen(record: WorkflowRecord, base: int) -> tuple[int, ...]:
+    """The command updates since the pending visit began that a state made from sequence `base` does not know (W14)."""
+    return tuple(sequence for sequence in record.changed if sequence > base)
+
+
+def decide_step(record: WorkflowRecord, done: StepDone, now: int, both: tuple[str, ...] = ()) -> WorkflowEvent:
+    """The event of a step's effect, for the pending attempt.
+
+    Where commands have changed the state meanwhile, `done` carries the merged one, and `both` the fields that both
+    sides had changed.
+    """
     assert record.pending is not None
     by = record.pending.target.step
     changed = done.state is not None
-    # W14, until processes merge: the step's state stands, and its event names what it replaced.
-    overwrote = tuple(sequence for sequence in record.changed if sequence > done.base) if changed else ()
+    merged = unseen(record, done.base) if changed else ()
     match done.outcome:
         case GoTo(target):
-            return Transitioned(now, target, by, changed=changed, overwrote=overwrote)
+            return Transitioned(now, target, by, changed=changed, merged=merged, both=both)
         case PauseFor(after, on_timeout):
-            return Paused(now, by, None if after is None else later(now, after), on_timeout, changed, overwrote)
+            return Paused(now, by, None if after is None else later(now, after), on_timeout, changed, merged, both)
         case EndRun():
-            return Ended(now, by, changed, overwrote)
+            return Ended(now, by, changed, merged, both)
         case FailRun(error):
-            return Failed(now, str(error.code), clean_text(error.message), by, changed, overwrote)
+            return Failed(now, str(error.code), clean_text(error.message), by, changed=changed, merged=merged, both=both)
         case _:
             assert_never(done.outcome)
 
@@ -187,11 +216,44 @@ def decide_fault(record: WorkflowRecord, fault: Fault, recovery: RecoverySpec, t
     return Failed(now, str(ErrorCode.INTERNAL), message, step)
 
 
-def decide_interrupted(record: WorkflowRecord, reason: str, now: int) -> Interrupted:
-    """W11: the next attempt of the same visit; no retry is used."""
+def decide_interrupted(record: WorkflowRecord, reason: str, now: int, *, death: bool = False, alone: bool = False) -> Interrupted | Fault:
+    """W11: the next attempt of the same visit; no retry is used.
+
+    Only deaths of the process count: from the second on the next attempt waits, and the fifth while nothing else ran
+    there is a fault. An attempt that may run once only and was sent is a fault at once.
+    """
     pending = record.pending
     assert pending is not None
-    return Interrupted(now, pending.target.step, pending.attempt + 1, reason)
+    if pending.sent:
+        return Fault(f"it was interrupted ({reason}) and may run once only")
+    if death and alone and pending.alone + 1 >= DEATHS_ALONE:
+        return Fault(f"its process died {pending.deaths + 1} times, {pending.alone + 1} of them while nothing else ran in it")
+    deaths = pending.deaths + death
+    not_before = None
+    if death and deaths >= DEATHS_BEFORE_WAIT:
+        not_before = now + min(SECOND << (deaths - DEATHS_BEFORE_WAIT), LONGEST_WAIT)
+    return Interrupted(now, pending.target.step, pending.attempt + 1, reason, death, alone, not_before)
+
+
+def runs_alone(pending: Pending) -> bool:
+    """W11: from the third death on the attempt gets a process in which no other step runs."""
+    return pending.deaths >= DEATHS_BEFORE_ALONE
+
+
+def decide_sent(record: WorkflowRecord, now: int) -> Sent:
+    """W11: an attempt that may run once only is journalled before it is sent."""
+    pending = record.pending
+    assert pending is not None
+    return Sent(now, pending.target.step, pending.attempt)
+
+
+def decide_cancel(record: WorkflowRecord, cancel_to: str | None, by: str, reason: str, now: int) -> WorkflowEvent:
+    """W18: the run fails, or goes to the step that the workflow names for it."""
+    if cancel_to is not None:
+        return Transitioned(now, StepTarget(cancel_to), by, redirected=True, cancelled=True, reason=reason)
+    message = f"cancelled: {reason}" if reason else "cancelled"
+    step = record.pending.target.step if record.pending else None
+    return Failed(now, CANCELLED, message, step, by)
 
 
 def decide_deadline(record: WorkflowRecord, now: int) -> WorkflowEvent | None:

@@ -54,7 +54,7 @@ def input_of(handler: HandlerSpec | None, body: bytes, content_type: str) -> Pay
             raise bad_request(f"'{handler.name}' takes no input; send no body")
         return None
     taken = _taken(handler)
-    if not body and (kind not in taken or kind == content.JSON):
+    if not body and not (kind in taken and _holds_empty(handler, kind)):
         if handler is not None and handler.input is not None and not handler.input.optional and not _takes_null(handler.input.schema):
             raise bad_request(f"'{handler.name}' takes an input ({handler.input.name}); send it as the body")
         return None
@@ -84,6 +84,13 @@ def _taken(handler: HandlerSpec | None) -> list[str]:
     if handler.input.content_type == content.BYTES:
         taken.append(content.BYTES)
     return taken
+
+
+def _holds_empty(handler: HandlerSpec | None, kind: str) -> bool:
+    """Whether no bytes at all are a value: the empty text, or empty `bytes`."""
+    if kind == content.TEXT:
+        return handler is None or handler.input is None or handler.input.primitive == "str"
+    return kind == content.BYTES
 
 
 def _takes_null(schema: dict[str, Any]) -> bool:

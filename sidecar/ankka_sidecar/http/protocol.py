@@ -1,9 +1,15 @@
-"""What is no HTTP request that an application could see: answered with a problem too, and kept small."""
+"""What is no HTTP request that an application could see: answered with a problem too, and kept small.
+
+And one that would lose its body: clients such as Java's offer `Upgrade: h2c` with every request. httptools takes what
+follows such a head for another protocol's. We speak no other than WebSocket, so the offer is taken out of the head,
+as a server may (RFC 9110, 7.8), and the request is read again.
+"""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ankka.protocol.errors import Error, ErrorCode
@@ -11,6 +17,7 @@ from ankka_sidecar.http.problems import PROBLEM, problem_body
 
 MAX_TARGET = 16 * 1024
 MAX_HEADERS = 64 * 1024
+OFFERS = (b"upgrade", b"http2-settings")
 
 
 class TooLong(Exception):
@@ -23,6 +30,8 @@ class Protocol(HttpToolsProtocol):
     _refusal: Error | None = None
     _refused_with = 400
     _header_bytes = 0
+
+    # --- the limits ------------------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         """A request begins."""
@@ -55,3 +64,53 @@ class Protocol(HttpToolsProtocol):
         head = b"HTTP/1.1 %d %s\r\ncontent-type: %s\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
         self.transport.write(head % (self._refused_with, phrase, PROBLEM, len(body)) + body)
         self.transport.close()
+
+    # --- offers of another protocol ----------------------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come."""
+        self._unset_keepalive_if_required()
+        while data:
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as upgrade:
+                if self._should_upgrade():
+                    self.handle_websocket_upgrade()
+                    return
+                if self.parser.get_method() == b"CONNECT":
+                    self._refused_with = 405
+                    self._refusal = Error(ErrorCode.BAD_REQUEST, "CONNECT is for proxies, and this is none")
+                    self.send_400_response("")
+                    return
+                data = self._head_without_offer() + data[upgrade.args[0] :]
+                self.parser = httptools.HttpRequestParser(self)
+                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+            except httptools.HttpParserError:
+                self.logger.warning("Invalid HTTP request received.")
+                self.send_400_response("Invalid HTTP request received.")
+                return
+            else:
+                return
+
+    def on_headers_complete(self) -> None:
+        """The head is whole."""
+        if not self._is_an_offer():
+            super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The request is whole."""
+        if not self._is_an_offer():
+            super().on_message_complete()
+
+    def _is_an_offer(self) -> bool:
+        return self.parser.should_upgrade() and not self._should_upgrade()
+
+    def _head_without_offer(self) -> bytes:
+        """The head that was just read, without the headers that offer another protocol."""
+        lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())]
+        for name, value in self.headers:
+            if name == b"connection":
+                lines += [b"connection: " + token for token in value.split(b",") if token.strip().lower() not in OFFERS]
+            elif name not in OFFERS:
+                lines.append(name + b": " + value)
+        return b"\r\n".join(lines) + b"\r\n\r\n"

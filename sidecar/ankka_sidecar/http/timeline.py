@@ -96,7 +96,7 @@ def _detail(event: AnyEvent) -> dict[str, Any]:
     detail: dict[str, Any] = {}
     for name in event.__struct_fields__:
         value = getattr(event, name)
-        if name in ("at", "run", "step", "attempt", "changed", "budget") or value is None or value in ((), False):
+        if name in ("at", "run", "step", "attempt", "changed", "budget") or value is None or value in ("", (), False):
             continue
         if name in ("until", "not_before", "expires_at"):
             value = instant(value)

@@ -12,6 +12,7 @@ POINTS: Final = (
     "step.answered",
     "cancel.before-send",
     "fold.before-send",
+    "merge.before-send",
     "ack.before-send",
     "reply.before-send",
     "snapshot.before",

@@ -223,6 +223,10 @@ class Journal(Protocol):
         """The newest row a command with that key left, of any generation."""
         ...
 
+    async def see_schemas(self, schemas: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        """Note (component, fingerprint) pairs, durably, behind those seen before; all there are, in the order first seen."""
+        ...
+
     async def prune(self, component: str, instance: str, generation: int, limit: int) -> int:
         """Remove rows (never the last one, nor keyed ones) of a deleted generation; returns how many went.
 

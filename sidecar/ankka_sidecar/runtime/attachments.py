@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -17,7 +17,6 @@ from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.frames import KEEPER, PROTOCOL_VERSION, Hello, Rejected, Welcome
 from ankka.protocol.ids import RESERVED_PREFIX
-from ankka.protocol.spec import ComponentSpec
 from ankka.protocol.wire import FRAME_OVERHEAD
 from ankka_sidecar.core.inputs import AskLost, AttemptAdopted, AttemptLost
 from ankka_sidecar.ports.journal import JournalUnavailable
@@ -29,6 +28,7 @@ from ankka_sidecar.runtime.sessions import PeerSession
 
 log = logging.getLogger("ankka.sidecar.processes")
 
+DIED = "its process died"
 TRY_AGAIN = 1_000_000
 """µs after which a process whose declarations differ may ask again."""
 CALLS = 4_096
@@ -52,6 +52,8 @@ class Attachments:
         self.expected: dict[str, AttachedProcess] = {}
         """The last incarnation's processes that may still come back, by boot id."""
         self.calls = CALLS
+        self.attached: Callable[[], None] = _nothing
+        """Told when a process has attached; the recovery looks at what waited for its declarations."""
         self.left_at: int | None = None
         """When the last process left; `None` while one is attached or away."""
 
@@ -87,11 +89,6 @@ class Attachments:
                 self.left_at = None
             session.welcome(self._welcome())
             return session
-        differing = self._differences(hello)
-        if differing:
-            link.send(Rejected(tuple(differing), TRY_AGAIN))
-            link.close("another version is attached")
-            return None
         self._attach(hello, link, session)
         return session
 
@@ -121,18 +118,6 @@ class Attachments:
                 problems.append(f"'{spec.component}' is a {spec.kind} here, but a {kind} in the journal: give it another component_id")
         return problems
 
-    def _differences(self, hello: Hello) -> list[str]:
-        differing: list[str] = []
-        for process in self._node.dispatcher.attached:
-            if process.boot == hello.boot:
-                continue
-            for spec in hello.components:
-                other = process.components.get(spec.component)
-                if other is not None and other != spec:
-                    what = ", ".join(_differing_parts(spec, other))
-                    differing.append(f"'{spec.component}' is declared differently by the attached process {process.hello.pid} ({what})")
-        return differing
-
     def _attach(self, hello: Hello, link: Link, session: PeerSession) -> None:
         before = self._by_boot.get(hello.boot)
         if before is not None and before.link is not None:
@@ -140,17 +125,20 @@ class Attachments:
             self._disconnected(before)
         process = Process(hello, link)
         if before is not None:
+            process.inherited = before.inherited | before.attempts.keys()
             self._node.dispatcher.remove(before)
         session.process = process
         self._by_boot[hello.boot] = process
         self._away.pop(hello.boot, None)
         self.left_at = None
-        self._start(self._greet(process, before, session))
+        self._start(self._greet(process, session))
 
-    async def _greet(self, process: Process, before: Process | None, session: PeerSession) -> None:
-        """Note the process durably, so that a successor of this node knows of it before it has any work."""
+    async def _greet(self, process: Process, session: PeerSession) -> None:
+        """Note the process and its schemas durably, so that a successor of this node knows of it before it has any work."""
         try:
             await self._note()
+            declared = [(spec.component, spec.fingerprint) for spec in process.hello.components]
+            self._node.dispatcher.schemas = await self._node.journal.see_schemas(declared)
         except JournalUnavailable as error:
             log.error("%s is not taken: the journal cannot note it: %s", process, error)
             session.link.close("the journal is unavailable")
@@ -164,22 +152,22 @@ class Attachments:
         for running in process.hello.running:
             process.take_up(running.token)
         self._node.dispatcher.add(process)
-        self._take_up(process, before)
+        self._take_up(process)
         self._node.readmit()
         self.expected.pop(process.boot, None)
+        self.attached()
         log.info("%s attached: %s", process, ", ".join(sorted(process.components)))
 
-    def _take_up(self, process: Process, before: Process | None) -> None:
-        """What it still runs goes on; what it had and does not run any more is lost."""
+    def _take_up(self, process: Process) -> None:
+        """What it still runs goes on, or is told to stop if it was replaced; what it had and does not run any more is lost."""
         listed = {running.token: running.elapsed for running in process.hello.running}
         for token, elapsed in listed.items():
             spec = process.components.get(token.component)
-            if spec is not None and (before is None or token not in before.attempts):
+            if spec is not None:
                 self._node.deliver(token, AttemptAdopted(token, elapsed, spec))
-        if before is not None:
-            for token in before.attempts:
-                if token not in listed:
-                    self._lost(token, "its process came back without it")
+        inherited, process.inherited = process.inherited, set()
+        for token in inherited - listed.keys():
+            self._lost(token, "its process came back without it")
 
     async def _note(self) -> None:
         noted = {**self.expected, **{boot: process.noted for boot, process in self._by_boot.items()}}
@@ -216,7 +204,7 @@ class Attachments:
         for boot, since in list(self._away.items()):
             process = self._by_boot[boot]
             if self._liveness.is_dead(process.noted):
-                self._gone(process, "its process died")
+                self._gone(process, DIED)
             elif now - since >= self._node.settings.machine.cancel_grace:
                 self._gone(process, "its process did not come back")
 
@@ -225,9 +213,12 @@ class Attachments:
         self._away.pop(process.boot, None)
         self._node.dispatcher.remove(process)
         log.info("%s is gone: %s", process, reason)
-        for token in list(process.attempts):
+        alone = process.reserved
+        for token in [*process.attempts, *process.inherited]:
             process.ended(token)
-            self._lost(token, reason)
+            spec = process.components.get(token.component)
+            lost = AttemptLost(token, reason, spec, death=reason == DIED, alone=token == alone)
+            self._node.attempt_ended(token, lost)
         self._left()
         self._start(self._note_quietly())
 
@@ -236,7 +227,7 @@ class Attachments:
             self.left_at = self._node.clock.now()
 
     def _lost(self, token: Token, reason: str) -> None:
-        self._node.attempt_ended(token, AttemptLost(token, reason))
+        self._node.attempt_ended(token, AttemptLost(token, reason, self._node.dispatcher.spec_of(token.component)))
 
     async def _note_quietly(self) -> None:
         try:
@@ -273,5 +264,5 @@ class Attachments:
         task.add_done_callback(self._tasks.discard)
 
 
-def _differing_parts(one: ComponentSpec, other: ComponentSpec) -> list[str]:
-    return [name for name in one.__struct_fields__ if getattr(one, name) != getattr(other, name)]
+def _nothing() -> None:
+    """Nobody listens."""

@@ -1,41 +1,30 @@
 """Work to processes: who gets it, who waits for credit, who waits for a process.
 
 Credit is kept per lane (steps, threads, commands, nested commands, queries), so a process full of steps still answers
-the commands its steps wait for. What finds no free process waits here, in order, per component.
+the commands its steps wait for. What finds no free process waits in `queues`.
+
+An instance that a newer version of the code has written is not given to an older one while the newer is attached.
 """
 
 from __future__ import annotations
 
-import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import CancelStep, Fold, Frame, RunCommand, RunQuery, StepFaulted
-from ankka.protocol.frames import RunStep as RunStepFrame
-from ankka.protocol.spec import HandlerSpec
+from ankka.protocol.frames import CancelStep, StepFaulted
+from ankka.protocol.spec import ComponentSpec, HandlerSpec
 from ankka.protocol.wire import FrameTooLarge
-from ankka_sidecar.core.actions import AskFold, AskHandler, RunStep
-from ankka_sidecar.core.inputs import AskLost, Input, StepAnswered, StepSent
+from ankka_sidecar.core.actions import AskFold, AskMerge, RunStep
+from ankka_sidecar.core.attempting import Attempting
+from ankka_sidecar.core.inputs import AskLost, Input, StepAnswered, StepChosen, StepSent
 from ankka_sidecar.core.instance import Instance
 from ankka_sidecar.ports.clock import Clock
 from ankka_sidecar.ports.faults import Faults
+from ankka_sidecar.runtime.framing import Asked, kind_of, request_frame, step_frame
 from ankka_sidecar.runtime.processes import Lane, Process
-
-log = logging.getLogger("ankka.sidecar.processes")
-
-
-class Work:
-    """A command, query, fold or step attempt that waits for a process."""
-
-    __slots__ = ("action", "dropped", "machine", "since")
-
-    def __init__(self, machine: Instance, action: AskHandler | AskFold | RunStep, since: int) -> None:
-        self.machine = machine
-        self.action = action
-        self.since = since
-        self.dropped = False
+from ankka_sidecar.runtime.queues import Queues, Work
 
 
 class Dispatcher:
@@ -48,7 +37,11 @@ class Dispatcher:
         self._handler_timeout = handler_timeout
         self._processes: list[Process] = []
         self._next = 0
-        self._waiting: dict[str, deque[Work]] = {}
+        self._queues = Queues()
+        self.schemas: Mapping[tuple[str, str], int] = {}
+        """(component, fingerprint) in the order in which the journal first saw them."""
+
+    # --- what is attached ------------------------------------------------------------------------------------------
 
     @property
     def processes(self) -> list[Process]:
@@ -75,6 +68,14 @@ class Dispatcher:
                     return True, handler
         return known, None
 
+    def spec_of(self, component: str) -> ComponentSpec | None:
+        """What an attached process declares of a component: the newest version of it."""
+        specs = [process.components[component] for process in self.attached if component in process.components]
+        return max(specs, key=self._age, default=None)
+
+    def _age(self, spec: ComponentSpec) -> int:
+        return self.schemas.get((spec.component, spec.fingerprint), -1)
+
     # --- processes come and go -------------------------------------------------------------------------------------
 
     def add(self, process: Process) -> None:
@@ -84,39 +85,45 @@ class Dispatcher:
         self.pump(process)
 
     def remove(self, process: Process) -> None:
-        """A process will not come back."""
+        """A process will not come back; what waited for a newer version may go to an older one now."""
         if process in self._processes:
             self._processes.remove(process)
+        for other in self._processes:
+            self.freed(other)
 
     def freed(self, process: Process) -> None:
         """A process has credit again."""
-        if self._waiting:
+        if self._queues and process.is_attached:
             self.pump(process)
 
     def pump(self, process: Process) -> None:
         """Give a process what waits for it."""
         for component in process.components:
-            waiting = self._waiting.get(component)
-            if not waiting or not process.is_attached:
+            queues = self._queues.of(component)
+            for queue in queues:
+                self._pump(process, queue)
+            if queues:
+                self._queues.tidy(component)
+
+    def _pump(self, process: Process, queue: deque[Work]) -> None:
+        """A queue holds one handler or step: what has no credit ends the look, what is not for this process is passed over."""
+        passed: list[Work] = []
+        while queue:
+            work = queue.popleft()
+            if work.dropped:
                 continue
-            kept: deque[Work] = deque()
-            while waiting:
-                work = waiting.popleft()
-                if work.dropped:
-                    continue
-                lane = self._lane(process, work)
-                if lane is not None and lane.is_free:
-                    self._send(process, lane, work)
-                else:
-                    kept.append(work)
-            if kept:
-                self._waiting[component] = kept
-            else:
-                del self._waiting[component]
+            lane = self._lane(process, work)
+            if lane is not None and lane.is_free:
+                self._send(process, lane, work)
+                continue
+            passed.append(work)
+            if lane is not None or not process.is_attached or not passed_over(work):
+                break
+        queue.extendleft(reversed(passed))
 
     # --- work ------------------------------------------------------------------------------------------------------
 
-    def submit(self, machine: Instance, action: AskHandler | AskFold | RunStep) -> None:
+    def submit(self, machine: Instance, action: Asked | RunStep) -> None:
         """Send it to a process now, or when one is free."""
         work = Work(machine, action, self._clock.now())
         count = len(self._processes)
@@ -129,24 +136,18 @@ class Dispatcher:
                 self._next = (self._next + offset + 1) % count
                 self._send(process, lane, work)
                 return
-        self._waiting.setdefault(machine.component, deque()).append(work)
+        self._queues.put(work)
 
     def cancel_ask(self, machine: Instance, ask: int) -> None:
-        """Nobody waits for that command, query or fold any more."""
-        for work in self._waiting.get(machine.component, ()):
-            if work.machine is machine and getattr(work.action, "ask", None) == ask:
-                work.dropped = True
-                return
-        for process in self._processes:
-            if process.cancel(machine, ask):
-                return
+        """Nobody waits for that command, query, fold or merge any more."""
+        if not self._queues.drop_ask(machine, ask):
+            any(process.cancel(machine, ask) for process in self._processes)
 
     def cancel_step(self, token: Token) -> None:
         """The attempt was replaced: withdraw it, or tell its process."""
-        for work in self._waiting.get(token.component, ()):
-            if isinstance(work.action, RunStep) and work.action.token == token:
-                work.dropped = True
-                return
+        if self._queues.drop_step(token):
+            self._unreserve(token)
+            return
         for process in self._processes:
             if token in process.attempts:
                 self._faults.point("cancel.before-send")
@@ -158,31 +159,27 @@ class Dispatcher:
 
         Only where no process declares the component: one that is merely busy answers in time, or its timeout does.
         """
-        for component, waiting in list(self._waiting.items()):
+        for component in self._queues.components():
             if any(component in process.components for process in self.attached):
                 continue
-            for work in list(waiting):
-                if not isinstance(work.action, RunStep) and not work.dropped and work.since <= before:
+            late = [work for queue in self._queues.of(component) for work in queue if work.since <= before and not work.dropped]
+            for work in late:
+                if not isinstance(work.action, (RunStep, AskMerge)):
                     work.dropped = True
                     self._feed(work.machine, AskLost(work.action.ask, unavailable(component)))
-            kept = deque(work for work in waiting if not work.dropped)
-            if kept:
-                self._waiting[component] = kept
-            else:
-                del self._waiting[component]
+
+    # --- who gets it -----------------------------------------------------------------------------------------------
 
     def _lane(self, process: Process, work: Work) -> Lane | None:
-        """The lane of that process which the work takes a place of; `None` if it does not declare it."""
-        component = work.machine.component
-        action = work.action
-        if isinstance(action, RunStep):
-            step = process.step(component, action.step)
-            if step is None:
-                return None
-            return process.threads if step.threaded else process.steps
-        if component not in process.components:
+        """The lane of that process which the work takes a place of; `None` if it is not for this process now."""
+        machine, action = work.machine, work.action
+        component = machine.component
+        spec = process.components.get(component)
+        if spec is None or (machine.schema and machine.schema != spec.fingerprint and self._is_older(spec, machine.schema)):
             return None
-        if isinstance(action, AskFold):
+        if isinstance(action, RunStep):
+            return self._step_lane(process, component, action)
+        if isinstance(action, (AskFold, AskMerge)):
             return process.commands
         if (component, action.call.handler) not in process.handlers:
             return None
@@ -190,14 +187,41 @@ class Dispatcher:
             return process.queries
         return process.nested if action.call.chain else process.commands
 
+    def _is_older(self, spec: ComponentSpec, schema: str) -> bool:
+        """Whether a process with `spec` is older than what wrote the state, and a process that is not is attached."""
+        wrote = self.schemas.get((spec.component, schema), -1)
+        if self._age(spec) >= wrote:
+            return False
+        others = (process.components.get(spec.component) for process in self.attached)
+        return any(other is not None and self._age(other) >= wrote for other in others)
+
+    def _step_lane(self, process: Process, component: str, action: RunStep) -> Lane | None:
+        step = process.step(component, action.step)
+        if step is None or (process.reserved is not None and process.reserved != action.token):
+            return None
+        if action.alone and process.attempts:
+            # It gets this process when what runs there has ended; nothing new is given to it meanwhile.
+            if process.reserved is None:
+                process.reserved = action.token
+            return None
+        return process.threads if step.threaded else process.steps
+
+    def _unreserve(self, token: Token) -> None:
+        for process in self._processes:
+            if process.reserved == token:
+                process.reserved = None
+                self.freed(process)
+
+    # --- sending ---------------------------------------------------------------------------------------------------
+
     def _send(self, process: Process, lane: Lane, work: Work) -> None:
         machine, action = work.machine, work.action
         if isinstance(action, RunStep):
             self._send_step(process, machine, action)
             return
         request = process.next_request()
-        self._faults.point(f"{_kind(action)}.before-send")
-        frame = self._request_frame(machine, action, request)
+        self._faults.point(f"{kind_of(action)}.before-send")
+        frame = request_frame(machine, action, request, self._clock.now(), self._handler_timeout)
         process.ask(request, machine, action.ask, lane)
         try:
             process.send(frame)
@@ -206,27 +230,17 @@ class Dispatcher:
             text = f"{machine.component}/{machine.instance} does not fit into a message: {error}"
             self._feed(machine, AskLost(action.ask, Error(ErrorCode.TOO_LARGE, text, {"limit": error.limit})))
 
-    def _request_frame(self, machine: Instance, action: AskHandler | AskFold, request: int) -> Frame:
-        if isinstance(action, AskFold):
-            return Fold(request, machine.component, machine.instance, action.state, action.events)
-        call = action.call
-        timeout = min(self._handler_timeout, max(0, call.deadline - self._clock.now()))
-        if call.read_only:
-            return RunQuery(
-                request, machine.component, machine.instance, call.handler, call.input, action.state, action.sequence, timeout, call.metadata
-            )
-        return RunCommand(
-            request, machine.component, machine.instance, call.handler, call.input, action.state, action.sequence, timeout, call.metadata,
-            call.chain, call.key,
-        )  # fmt: skip
-
     def _send_step(self, process: Process, machine: Instance, action: RunStep) -> None:
+        assert isinstance(machine, Attempting)
         step = process.step(machine.component, action.step)
         assert step is not None
+        if step.once and not action.journalled:
+            self._feed(machine, StepChosen(action.token))
+            return
         spec = process.components[machine.component]
         self._faults.point("step.before-send")
-        frame = RunStepFrame(action.token, step.name, action.input, action.state, action.base, action.sequence, step.timeout, action.trace)
-        process.begin(action.token, step)
+        frame = step_frame(machine.up_to_date(action), step)
+        process.begin(action.token, step, alone=action.alone)
         self._feed(machine, StepSent(action.token, spec))
         try:
             process.send(frame)
@@ -237,16 +251,15 @@ class Dispatcher:
         self._faults.point("step.after-send")
 
 
+def passed_over(work: Work) -> bool:
+    """Whether others of its queue may go to a process that does not get this one: the instance decides, not the handler."""
+    return bool(work.machine.schema) or (isinstance(work.action, RunStep) and work.action.alone)
+
+
 def unavailable(component: str) -> Error:
     """Nobody runs that component now."""
     text = f"no process that runs '{component}' is attached; nothing was done, try again when it is (its `start()` must be running)"
     return Error(ErrorCode.UNAVAILABLE, text)
-
-
-def _kind(action: AskHandler | AskFold) -> str:
-    if isinstance(action, AskFold):
-        return "fold"
-    return "query" if action.call.read_only else "command"
 
 
 def declared_by(processes: Iterable[Process]) -> list[str]:

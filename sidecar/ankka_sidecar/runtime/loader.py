@@ -68,15 +68,17 @@ class Loader:
             self._unreadable(machine, error)
             return
         if isinstance(record, WorkflowRecord):
-            self._give(machine, Loaded(record, state_of(last.state), last.row.effect, foreign))
+            self._give(
+                machine, Loaded(record, state_of(last.state), last.row.effect, foreign, schema=last.state.schema if last.state is not None else "")
+            )
         else:
-            task = asyncio.get_running_loop().create_task(self._load_entity(machine, record, last.row.effect, foreign))
+            task = asyncio.get_running_loop().create_task(self._load_entity(machine, record, last.row, foreign))
             self._folding.add(task)
             task.add_done_callback(self._folding.discard)
 
-    async def _load_entity(self, machine: Instance, record: EntityRecord, effect: int, foreign: bool) -> None:
+    async def _load_entity(self, machine: Instance, record: EntityRecord, last: Row, foreign: bool) -> None:
         try:
-            loaded = await _read_entity(self._journal, machine.component, machine.instance, record, effect, foreign)
+            loaded = await _read_entity(self._journal, record, last, foreign)
         except JournalUnavailable as error:
             self._failed(machine, error)
         except ValueError as error:
@@ -107,9 +109,10 @@ def state_of(row: Row | None) -> Payload | None:
     return Payload(row.payload, row.content_type, row.manifest)
 
 
-async def _read_entity(journal: Journal, component: str, instance: str, record: EntityRecord, effect: int, foreign: bool) -> Loaded:
+async def _read_entity(journal: Journal, record: EntityRecord, last: Row, foreign: bool) -> Loaded:
+    component, instance = last.component, last.instance
     if record.sequence == 0:
-        return Loaded(record, None, effect, foreign)
+        return Loaded(record, None, last.effect, foreign)
     snapshot = await journal.snapshot_of(component, instance, record.generation)
     state: Payload | None = None
     sequence = 0
@@ -127,4 +130,4 @@ async def _read_entity(journal: Journal, component: str, instance: str, record: 
         if len(rows) < PAGE:
             break
         after = (rows[-1].generation, rows[-1].sequence)
-    return Loaded(record, state, effect, foreign, tuple(events), sequence)
+    return Loaded(record, state, last.effect, foreign, tuple(events), sequence, last.schema)

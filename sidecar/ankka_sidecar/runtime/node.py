@@ -16,7 +16,18 @@ from ankka.protocol.frames import StepStopped
 from ankka.protocol.spec import ComponentKind
 from ankka_sidecar.core.actions import Action
 from ankka_sidecar.core.entity_instance import EntityInstance
-from ankka_sidecar.core.inputs import AttemptLost, CallDropped, CallMade, CallWithdrawn, EndAsked, Input, LifecycleAsked, StepAnswered, Woke
+from ankka_sidecar.core.inputs import (
+    AttemptLost,
+    CallDropped,
+    CallMade,
+    CallWithdrawn,
+    EndAsked,
+    Input,
+    LifecycleAsked,
+    OperatorAsked,
+    StepAnswered,
+    Woke,
+)
 from ankka_sidecar.core.instance import Instance
 from ankka_sidecar.core.records import WorkflowRecord, decode_record
 from ankka_sidecar.core.settings import Settings
@@ -36,6 +47,7 @@ from ankka_sidecar.runtime.writer import GroupWriter
 
 log = logging.getLogger("ankka.sidecar")
 
+OPERATOR_TIMEOUT = 15_000_000
 STOPPING = Error(ErrorCode.UNAVAILABLE, "this sidecar is stopping; nothing was done, try again")
 
 Key = tuple[str, str]
@@ -59,6 +71,8 @@ class Node:
             journal=journal, faults=faults, dispatcher=self.dispatcher, writer=self.writer, loader=self.loader, timers=self.timers,
             callers=self.callers, forget=self._forget,
             replaced=self.open_calls.withdraw,
+            open_calls=self.open_calls.of,
+            feed=self.feed,
         )  # fmt: skip
         self.machines: dict[Key, Instance] = {}
         self.kinds: dict[str, ComponentKind] = {}
@@ -158,6 +172,21 @@ class Node:
         if request.attempt is not None:
             self.open_calls.begun(request.attempt, call, f"{request.component}/{request.instance} {request.handler}")
         self._admit(call, request, self.clock.now() + self.settings.attach_wait)
+        return call
+
+    def operate(self, component: str, instance: str, wanted: str, by: str, reason: str, answer: Answer) -> int:
+        """W18: an operator wants `hold`, `release`, `cancel` or `delete` of an instance, whoever is attached."""
+        request = Request(component, instance, wanted, None, OPERATOR_TIMEOUT)
+        call = self.callers.add(answer, request)
+        kind = self.kinds.get(component)
+        if self.stopping or kind is None:
+            known = ", ".join(sorted(self.kinds)) or "none"
+            unknown = Error(ErrorCode.NOT_FOUND, f"there is no component '{component}'; known are: {known}")
+            self.callers.answer(call, STOPPING if self.stopping else unknown)
+            return call
+        spec = self.dispatcher.spec_of(component)
+        asked = OperatorAsked(call, wanted, by, reason, spec.cancel_to if spec is not None else None)
+        self.feed(self.machine(component, instance, kind), asked)
         return call
 
     def drop(self, call: int) -> None:

@@ -7,11 +7,14 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import msgspec
+
 from ankka.protocol.attempt import Token
 from ankka.protocol.frames import StepAck
 from ankka.protocol.wire import encode_value
 from ankka_sidecar.core import actions
-from ankka_sidecar.core.events import Deleted, name_of
+from ankka_sidecar.core.events import Deleted, Failed, FailedOver, Interrupted, Retried, name_of
+from ankka_sidecar.core.inputs import Input, StateRead
 from ankka_sidecar.core.instance import Instance
 from ankka_sidecar.core.records import EntityRecord, WorkflowRecord
 from ankka_sidecar.core.workflow import deadline
@@ -19,7 +22,7 @@ from ankka_sidecar.ports.faults import Faults
 from ankka_sidecar.ports.journal import Item, Journal, JournalUnavailable, Listing, Row, Snapshot
 from ankka_sidecar.runtime.callers import Callers
 from ankka_sidecar.runtime.dispatcher import Dispatcher
-from ankka_sidecar.runtime.loader import Loader
+from ankka_sidecar.runtime.loader import Loader, state_of
 from ankka_sidecar.runtime.processes import Process
 from ankka_sidecar.runtime.timers import Timers
 from ankka_sidecar.runtime.writer import GroupWriter
@@ -34,8 +37,10 @@ class Performer:
 
     def __init__(
         self, *, journal: Journal, faults: Faults, dispatcher: Dispatcher, writer: GroupWriter, loader: Loader, timers: Timers, callers: Callers,
+        feed: Callable[[Instance, Input], None],
         forget: Callable[[Instance], None],
         replaced: Callable[[Token], None],
+        open_calls: Callable[[Token], tuple[str, ...]],
     ) -> None:  # fmt: skip
         self._journal = journal
         self._faults = faults
@@ -44,8 +49,10 @@ class Performer:
         self._timers = timers
         self._callers = callers
         self._loader = loader
+        self._feed = feed
         self._forget = forget
         self._replaced = replaced
+        self._open_calls = open_calls
         self.epochs: dict[int, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._answered_by: dict[Token, Process] = {}
@@ -53,6 +60,8 @@ class Performer:
             actions.Load: self._load,
             actions.AskHandler: dispatcher.submit,
             actions.AskFold: dispatcher.submit,
+            actions.AskMerge: dispatcher.submit,
+            actions.ReadState: self._read_state,
             actions.CancelAsk: self._cancel_ask,
             actions.RunStep: dispatcher.submit,
             actions.CancelStep: self._cancel_step,
@@ -83,6 +92,10 @@ class Performer:
 
     def _append(self, machine: Instance, action: actions.Append) -> None:
         state, record, event = action.state, action.record, action.event
+        if action.replaces is not None:
+            unknown = self._open_calls(action.replaces)
+            if unknown and isinstance(event, (Retried, FailedOver, Interrupted, Failed)):
+                event = msgspec.structs.replace(event, unknown=unknown)
         row = Row(
             component=machine.component,
             instance=machine.instance,
@@ -106,6 +119,18 @@ class Performer:
 
     def _load(self, machine: Instance, action: actions.Load) -> None:
         self._loader.put(machine)
+
+    def _read_state(self, machine: Instance, action: actions.ReadState) -> None:
+        self._in_background(self._state_at(machine, action))
+
+    async def _state_at(self, machine: Instance, action: actions.ReadState) -> None:
+        try:
+            rows = await self._journal.read(machine.component, machine.instance, (action.generation, action.sequence - 1), 1)
+        except JournalUnavailable as error:
+            log.error("cannot read %s/%s at %d: %s", machine.component, machine.instance, action.sequence, error)
+            rows = []
+        row = rows[0] if rows and rows[0].generation == action.generation and rows[0].sequence == action.sequence else None
+        self._feed(machine, StateRead(action.sequence, state_of(row)))
 
     def _put_snapshot(self, machine: Instance, action: actions.PutSnapshot) -> None:
         state = action.state

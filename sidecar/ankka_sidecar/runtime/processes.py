@@ -54,6 +54,8 @@ class Process:
         self.boot = hello.boot
         self.link: Link | None = link
         self.session: PeerSession | None = None
+        self.reserved: Token | None = None
+        """An attempt that is to run here alone: it waits for what runs to end, or it runs; no other is given."""
         self.draining = False
         self.silent = False
         """It has not been heard of for a while: blocked, or cut off."""
@@ -69,6 +71,8 @@ class Process:
         self.queries = Lane(hello.queries)
         self.asked: dict[int, Asked] = {}
         self.attempts: dict[Token, Lane] = {}
+        self.inherited: set[Token] = set()
+        """What it ran on an earlier connection, until this one has said what of it still runs."""
         self._request = 0
 
     def __str__(self) -> str:
@@ -123,8 +127,10 @@ class Process:
                 return True
         return False
 
-    def begin(self, token: Token, step: StepSpec) -> None:
+    def begin(self, token: Token, step: StepSpec, *, alone: bool = False) -> None:
         """Note an attempt that was sent."""
+        if alone:
+            self.reserved = token
         lane = self.threads if step.threaded else self.steps
         lane.used += 1
         self.attempts[token] = lane
@@ -141,6 +147,8 @@ class Process:
         if lane is None:
             return False
         lane.used -= 1
+        if self.reserved == token:
+            self.reserved = None
         return True
 
     def forget_requests(self) -> list[Asked]:

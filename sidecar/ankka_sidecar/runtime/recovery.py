@@ -36,6 +36,9 @@ class Recovery:
         self._node = node
         self._attachments = attachments
         self._liveness = liveness
+        self._unknown: set[Instance] = set()
+        """Machines whose lost attempt cannot be judged before a process has said what settings apply."""
+        attachments.attached = self._attached
         attachments.expected.update({process.boot: process for process in processes})
         self._reason = "the sidecar was restarted"
         self.settled = not processes
@@ -89,5 +92,17 @@ class Recovery:
 
     def look_at(self, machine: Instance) -> None:
         """Once settled, no attempt of an earlier incarnation can be under way any more."""
-        if self.settled and isinstance(machine, WorkflowInstance) and machine.suspect is not None:
-            self._node.feed(machine, AttemptLost(machine.suspect, self._reason))
+        if not self.settled or not isinstance(machine, WorkflowInstance) or machine.suspect is None:
+            return
+        spec = self._node.dispatcher.spec_of(machine.component)
+        pending = machine.record.pending
+        if spec is None and pending is not None and pending.sent:
+            # It may run once only: its interruption is a fault, and what follows is for its settings to say (W17).
+            self._unknown.add(machine)
+            return
+        self._node.feed(machine, AttemptLost(machine.suspect, self._reason, spec))
+
+    def _attached(self) -> None:
+        waiting, self._unknown = self._unknown, set()
+        for machine in waiting:
+            self.look_at(machine)

@@ -42,6 +42,7 @@ class MemoryJournal:
 
     def __init__(self, shards: int = 256, faults: Faults | None = None) -> None:
         self.shards = shards
+        self._schemas: dict[tuple[str, str], int] = {}
         self._faults = faults
         self._rows: dict[tuple[str, str], list[Row]] = {}
         self._states: dict[tuple[str, str], Row | None] = {}
@@ -144,6 +145,12 @@ class MemoryJournal:
     async def reply_of(self, component: str, instance: str, key: bytes) -> Row | None:
         self._check_open()
         return next((row for row in reversed(self._rows.get((component, instance), [])) if row.key == key), None)
+
+    async def see_schemas(self, schemas: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        self._check_open()
+        for schema in schemas:
+            self._schemas.setdefault(schema, len(self._schemas) + 1)
+        return dict(self._schemas)
 
     async def prune(self, component: str, instance: str, generation: int, limit: int) -> int:
         self._check_open()

@@ -2,6 +2,8 @@
 
 import logging
 import sqlite3
+import time
+from collections.abc import Sequence
 
 import msgspec
 
@@ -43,3 +45,14 @@ def prune(connection: sqlite3.Connection, component: str, instance: str, generat
         'AND sequence < ? AND "key" IS NULL ORDER BY sequence LIMIT ?)',
         (*place, last[0], limit),
     ).rowcount
+
+
+def see_schemas(connection: sqlite3.Connection, schemas: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """Note schemas that are new, behind the others; all of them with their numbers."""
+    now = time.time_ns() // 1_000
+    connection.executemany(
+        "INSERT INTO schema (component, fingerprint, first_seen) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        [(component, fingerprint, now) for component, fingerprint in schemas],
+    )
+    rows = connection.execute("SELECT component, fingerprint, number FROM schema ORDER BY number").fetchall()
+    return {(component, fingerprint): number for component, fingerprint, number in rows}

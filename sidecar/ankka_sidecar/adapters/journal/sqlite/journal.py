@@ -108,6 +108,10 @@ class SqliteJournal:
     async def reply_of(self, component: str, instance: str, key: bytes) -> Row | None:
         return await self._ask(self._loads, queries.replies_of, (component, instance, key))
 
+    async def see_schemas(self, schemas: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        found: dict[tuple[str, str], int] = await self.write(lambda connection: changes.see_schemas(connection, schemas))
+        return found
+
     async def prune(self, component: str, instance: str, generation: int, limit: int) -> int:
         return await self.write(lambda connection: changes.prune(connection, component, instance, generation, limit))
 

@@ -1,0 +1,67 @@
+"""I1: (instance, generation, sequence) is unique and without gaps; a generation begins after the one before was deleted."""
+
+from __future__ import annotations
+
+from ankka_sidecar.ports.journal import DELETED, Row
+from ankka_sidecar.verify.checker import Checker
+from ankka_sidecar.verify.contents import Scene
+from ankka_sidecar.verify.line import Line
+from ankka_sidecar.verify.violation import BUG, Violation, at_row
+
+RULE = "I1"
+LOST = f"rows are lost; restore a backup if there is one, otherwise {BUG}"
+MOST_GAPS = 100
+"""Gaps kept of one generation until it is known whether it was pruned."""
+
+
+class Places(Checker):
+    """See the module.
+
+    Of a deleted generation the oldest rows without a key may be gone (they were pruned), so a gap there counts only
+    behind a row that pruning would have taken first.
+    """
+
+    def begin(self, scene: Scene) -> None:
+        self._gaps: list[Violation] = []
+        self._certain = False
+
+    def line(self, line: Line) -> None:
+        row, previous = line.row, line.previous
+        if line.begins:
+            self._flush(previous)
+            if previous is not None and previous.type != DELETED:
+                self._say(row, "a generation begins while the one before it lives", "a deletion before it", f"{previous.type} at its end")
+            if row.sequence != 1:
+                self._gap(row, 1)
+            elif line.event is not None and row.generation < line.event.at:
+                self._say(row, "a generation is older than its first event", f"{line.event.at} or above", row.generation)
+        elif previous is not None:
+            if row.sequence == previous.sequence:
+                self._say(row, "two rows have one place", "one row", "another one")
+            elif row.sequence != previous.sequence + 1:
+                self._gap(row, previous.sequence + 1)
+            if previous.type == DELETED:
+                self._say(row, "a row behind the deletion of its generation", "nothing, or a new generation", row.type)
+        self._certain = self._certain or row.key is None
+
+    def end(self, scene: Scene, last: Line | None) -> None:
+        self._flush(None if last is None else last.row)
+
+    def _say(self, row: Row, what: str, expected: str, found: object) -> None:
+        self.report(at_row(row, RULE, what, expected=expected, found=found))
+
+    def _gap(self, row: Row, expected: int) -> None:
+        what = f"sequence {expected} is missing" if row.sequence == expected + 1 else f"sequences {expected} to {row.sequence - 1} are missing"
+        gap = at_row(row, RULE, what, expected=f"sequence {expected}", found=f"sequence {row.sequence}", advice=LOST)
+        if self._certain:
+            self.report(gap)
+        elif len(self._gaps) < MOST_GAPS:
+            self._gaps.append(gap)
+
+    def _flush(self, last: Row | None) -> None:
+        """The generation that ends with `last` is over: gaps count unless it was deleted."""
+        if last is not None and last.type != DELETED:
+            for gap in self._gaps:
+                self.report(gap)
+        self._gaps = []
+        self._certain = False
