@@ -1,0 +1,1 @@
+"""All tests, by how much of the real thing they use: unit, contract, integration, arch, benchmarks."""

@@ -1,0 +1,1 @@
+"""The documentation runs: its Python in one process, its commands in a terminal."""
