@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from ankka.cli import journal
 from ankka.cli.failure import CommandFailed
 from ankka.version import VERSION
 
@@ -20,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(journal.app, name="journal")
 
 Component = Annotated[str, typer.Argument(metavar="COMPONENT", help="The component's id, as in component_id.")]
 InstanceId = Annotated[str, typer.Argument(metavar="ID", help="The instance's id.")]

@@ -56,7 +56,7 @@ class Attempt(msgspec.Struct):
 class Attempting(Instance):
     """See the module; `workflow_instance.WorkflowInstance` decides what an answer, a loss or a timeout leads to."""
 
-    __slots__ = ("_answer", "_answered_at", "_attempt", "_chosen", "_lost", "_suspect")
+    __slots__ = ("_answer", "_answered_at", "_attempt", "_chosen", "_lost", "_suspect", "_token", "_token_record")
 
     record: WorkflowRecord
 
@@ -69,6 +69,8 @@ class Attempting(Instance):
         self._chosen: Token | None = None
         self._lost: AttemptLost | None = None
         self._suspect: Token | None = None
+        self._token: Token | None = None
+        self._token_record: WorkflowRecord | None = None
 
     def _adopt(self, loaded: Loaded, now: int) -> bool:
         record = loaded.record if loaded.record is not None else WorkflowRecord()
@@ -82,7 +84,10 @@ class Attempting(Instance):
         return True
 
     def _pending_token(self) -> Token | None:
-        return self.record.token(self.component, self.instance)
+        if self._token_record is not self.record:
+            self._token_record = self.record
+            self._token = self.record.token(self.component, self.instance)
+        return self._token
 
     # --- what the runtime asks -------------------------------------------------------------------------------------
 
@@ -243,15 +248,18 @@ class Attempting(Instance):
             attempt.stop_by = NEVER if attempt.once else now + self._limits.cancel_grace
 
     def _next_instant(self, now: int) -> int | None:
-        instants: list[int | None] = [self.record.until]
-        pause, pending, attempt = self.record.pause, self.record.pending, self._attempt
-        if pause is not None and not self.record.held:
-            instants.append(pause.until)
-        if pending is not None:
-            instants.append(pending.not_before)
-        if attempt is not None:
-            instants.append(attempt.stop_by if attempt.stop_by is not None else attempt.times_out_at)
-        return min((instant for instant in instants if instant is not None and instant > now), default=None)
+        record, attempt = self.record, self._attempt
+        pause, pending = record.pause, record.pending
+        earliest: int | None = None
+        for instant in (
+            record.until,
+            pause.until if pause is not None and not record.held else None,
+            pending.not_before if pending is not None else None,
+            None if attempt is None else attempt.times_out_at if attempt.stop_by is None else attempt.stop_by,
+        ):
+            if instant is not None and instant > now and (earliest is None or instant < earliest):
+                earliest = instant
+        return earliest
 
     def _is_idle(self) -> bool:
         busy: Any = self._attempt or self._answer or self._chosen or self._lost or self._suspect

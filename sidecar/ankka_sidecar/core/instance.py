@@ -130,8 +130,8 @@ class Instance(Journalled):
 
     def _arm(self, now: int) -> None:
         """Ask for the next wake-up, and leave when there is nothing to do."""
-        if self.phase is Phase.GONE:
-            return
+        if self.phase is Phase.GONE or (self._appending is not None and self._armed is not None):
+            return  # gone, or what comes of the append is looked at when it has come
         if self._used_at + self._limits.passivate_after <= now and self._may_leave(now):
             self.phase = Phase.GONE
             self._out.append(Passivate())
@@ -151,16 +151,16 @@ class Instance(Journalled):
             wake = now + self._limits.passivate_after
         if self._asking is not None and self._asking.deadline < wake:
             wake = self._asking.deadline
-        for query in self._queries.values():  # in order of their deadlines: the first is the earliest
-            wake = min(wake, query.deadline)
-            break
+        if self._queries:  # in order of their deadlines: the first is the earliest
+            deadline = next(iter(self._queries.values())).deadline
+            wake = min(wake, deadline)
         if self.phase is Phase.READY and self._appending is None:
             # While a handler is out a deadline that comes is decided after it; an attempt that waited may begin at once.
             instant = self._next_instant(now)
             if instant is not None and instant < wake:
                 wake = instant
-        if self._held_until > now:
-            wake = min(wake, self._held_until)
+        if wake > self._held_until > now:
+            wake = self._held_until
         return wake
 
     def _is_idle(self) -> bool:

@@ -85,6 +85,8 @@ class WorkflowInstance(Attempting):
             self._tell_waiters()
 
     def _tell_waiters(self) -> None:
+        if not self._waiters:
+            return
         waiting, self._waiters = self._waiters, []
         for waiter in waiting:
             result = answer_to(waiter, f"{self.component}/{self.instance}", self.record, self.state)

@@ -15,7 +15,7 @@ from ankka_sidecar.http.calls import call
 from ankka_sidecar.http.expecting import minding_expect
 from ankka_sidecar.http.paths import split_path
 from ankka_sidecar.http.problems import ClientGone, Problem, Receive, Scope, Send, bad_request, not_allowed, not_yet, respond_json, respond_problem
-from ankka_sidecar.http.reserved import reserved
+from ankka_sidecar.http.reserved import operate, reserved
 from ankka_sidecar.ports.journal import JournalUnavailable, Query
 from ankka_sidecar.runtime.attachments import Attachments
 from ankka_sidecar.runtime.node import Node
@@ -88,7 +88,7 @@ class App:
             else:
                 await call(self._node, scope, receive, send, parts)
         elif len(parts) == INSTANCE and scope["method"] == "DELETE":
-            raise not_yet("deleting an instance")
+            await operate(self._node, scope, receive, send, parts[0], parts[1], "ankka:delete")
         else:
             await self._page(scope, receive, send)
 

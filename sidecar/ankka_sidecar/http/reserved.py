@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ankka.protocol.errors import Error, ErrorCode
+import msgspec
+
+from ankka.protocol.errors import Error, ErrorCode, clean_text
 from ankka.protocol.ids import InvalidId, check_instance_id
 from ankka.protocol.payload import Payload
-from ankka_sidecar.http.bodies import respond_with
+from ankka_sidecar.http.bodies import read_body, respond_with
 from ankka_sidecar.http.paths import query_of
 from ankka_sidecar.http.problems import Problem, Receive, Scope, Send, bad_request, not_allowed, not_yet, respond_json
 from ankka_sidecar.http.timeline import page_of
@@ -17,8 +19,11 @@ from ankka_sidecar.runtime.node import Node
 
 JOURNAL = "ankka:journal"
 READ = (LIFECYCLE, AWAIT, JOURNAL)
-LATER = tuple(f"ankka:{name}" for name in ("events", "retry", "skip", "pause", "resume", "cancel", "run-again"))
+LATER = tuple(f"ankka:{name}" for name in ("events", "retry", "skip", "run-again"))
+OPERATED = ("ankka:pause", "ankka:resume", "ankka:cancel")
 
+OPERATE_TIMEOUT = 15_000_000
+OPERATION_MOST = 16 * 1024
 LIFECYCLE_TIMEOUT = 10_000_000
 AWAIT_DEFAULT = 30.0
 AWAIT_MOST = 3_600.0
@@ -31,8 +36,13 @@ async def reserved(node: Node, scope: Scope, receive: Receive, send: Send, parts
     component, instance, name = parts
     if name in LATER:
         raise not_yet(f"'{name}'")
+    if name in OPERATED:
+        if scope["method"] != "POST":
+            raise not_allowed(f"'{name}' changes the instance: use POST", "POST")
+        await operate(node, scope, receive, send, component, instance, name)
+        return
     if name not in READ:
-        raise Problem(Error(ErrorCode.NOT_FOUND, f"there is no '{name[:80]}'; there are {', '.join(READ)}"))
+        raise Problem(Error(ErrorCode.NOT_FOUND, f"there is no '{name[:80]}'; there are {', '.join((*READ, *OPERATED))}"))
     if scope["method"] != "GET":
         raise not_allowed(f"'{name}' is read with GET", "GET")
     try:
@@ -48,6 +58,33 @@ async def reserved(node: Node, scope: Scope, receive: Receive, send: Send, parts
         case _:
             query_of(scope, ())
             await respond_with(send, await _lifecycle(node, receive, component, instance), None, "")
+
+
+class Operation(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of an operator's request: both may be left out."""
+
+    reason: str = ""
+    by: str = "http"
+
+
+async def operate(node: Node, scope: Scope, receive: Receive, send: Send, component: str, instance: str, name: str) -> None:
+    """W18: an operator's action; it answers 204 when it is in the journal."""
+    try:
+        check_instance_id(instance)
+    except InvalidId as error:
+        raise bad_request(str(error)) from None
+    query_of(scope, ())
+    body = await read_body(scope, receive, OPERATION_MOST)
+    try:
+        asked = msgspec.json.decode(body, type=Operation) if body else Operation()
+    except msgspec.MsgspecError as error:
+        raise bad_request(f'the body of {name!r} is an object with "reason" and "by", both optional texts: {error}') from None
+    await _learn_kind(node, component, instance)
+    metadata = {"by": clean_text(asked.by)[:200], "reason": clean_text(asked.reason)[:1_000]}
+    result = await invoke(node, Request(component, instance, name, None, OPERATE_TIMEOUT, metadata=metadata), receive)
+    if isinstance(result, Error):
+        raise Problem(result)
+    await respond_with(send, result, None, "")
 
 
 async def _learn_kind(node: Node, component: str, instance: str) -> None:

@@ -25,8 +25,8 @@ class Link(Protocol):
 class Session(Protocol):
     """What the runtime does with one accepted connection."""
 
-    def received(self, received: list[Frame]) -> None:
-        """Frames arrived, in order."""
+    def received(self, received: list[Frame], size: int) -> None:
+        """Frames arrived, in order, in a message of `size` bytes."""
         ...
 
     def closed(self) -> None:

@@ -15,7 +15,9 @@ from ankka_sidecar.runtime.dispatcher import Dispatcher, declared_by, unavailabl
 
 LIFECYCLE = "ankka:lifecycle"
 AWAIT = "ankka:await"
-ENGINES_OWN = (LIFECYCLE, AWAIT)
+OPERATIONS = {"ankka:pause": "hold", "ankka:resume": "release", "ankka:cancel": "cancel", "ankka:delete": "delete"}
+"""What an operator may ask (W18), and what the core calls it."""
+ENGINES_OWN = frozenset({LIFECYCLE, AWAIT, *OPERATIONS})
 
 
 class Admission:

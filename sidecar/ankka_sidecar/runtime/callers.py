@@ -65,6 +65,10 @@ class Callers:
         waiting = self._waiting.get(call)
         return waiting[1] if waiting is not None else None
 
+    def of(self, component: str, instance: str) -> list[int]:
+        """The calls that wait for one instance."""
+        return [call for call, (_, asked) in self._waiting.items() if (asked.component, asked.instance) == (component, instance)]
+
     def mute(self, call: int) -> None:
         """The caller has gone, but its call is still to be waited for."""
         waiting = self._waiting.get(call)

@@ -9,11 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import EntityCommandDone, Folded, GoTo, PauseFor, Refused, Replied, StepDone, StepFaulted, StepStopped, WorkflowCommandDone
+from ankka.protocol.frames import (
+    EntityCommandDone,
+    Folded,
+    GoTo,
+    Merged,
+    PauseFor,
+    Refused,
+    Replied,
+    StepDone,
+    StepFaulted,
+    StepStopped,
+    WorkflowCommandDone,
+)
 from ankka.protocol.payload import Payload, StepTarget
 from ankka_sidecar.core.settings import Settings
 
-Answer = WorkflowCommandDone | EntityCommandDone | Replied | Refused | Folded
+Answer = WorkflowCommandDone | EntityCommandDone | Replied | Refused | Folded | Merged
 StepAnswer = StepDone | StepFaulted | StepStopped
 
 
@@ -33,15 +45,21 @@ def step_within(answer: StepAnswer, settings: Settings) -> StepAnswer:
     return answer if error is None else StepFaulted(answer.token, ("TooLarge",), error.message, retryable=False)
 
 
-def _parts(answer: WorkflowCommandDone | EntityCommandDone | Replied) -> Iterator[tuple[str, Payload | None]]:
-    yield "reply", answer.reply
-    if isinstance(answer, WorkflowCommandDone):
-        yield "state", answer.state
-        yield "step's input", _input(answer.transition)
-    elif isinstance(answer, EntityCommandDone):
-        yield "state", answer.state
-        for event in answer.events:
-            yield "event", event
+def _parts(answer: WorkflowCommandDone | EntityCommandDone | Replied | Merged) -> Iterator[tuple[str, Payload | None]]:
+    match answer:
+        case Replied():
+            yield "reply", answer.reply
+        case Merged():
+            yield "merged state", answer.state
+        case WorkflowCommandDone():
+            yield "reply", answer.reply
+            yield "state", answer.state
+            yield "step's input", _input(answer.transition)
+        case EntityCommandDone():
+            yield "reply", answer.reply
+            yield "state", answer.state
+            for event in answer.events:
+                yield "event", event
 
 
 def _step_parts(answer: StepDone) -> Iterator[tuple[str, Payload | None]]:
@@ -58,7 +76,7 @@ def _input(target: StepTarget | None) -> Payload | None:
 
 def _first_above(parts: Iterator[tuple[str, Payload | None]], settings: Settings) -> Error | None:
     for name, payload in parts:
-        limit, option = (settings.max_state, "max-state") if name == "state" else (settings.max_payload, "max-payload")
+        limit, option = (settings.max_state, "max-state") if name.endswith("state") else (settings.max_payload, "max-payload")
         if payload is not None and len(payload.data) > limit:
             text = f"the {name} has {len(payload.data):,} bytes; at most {limit:,} are taken ({option})"
             return Error(ErrorCode.TOO_LARGE, text, {"limit": limit})

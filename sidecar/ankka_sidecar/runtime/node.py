@@ -14,7 +14,6 @@ from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.frames import StepStopped
 from ankka.protocol.spec import ComponentKind
-from ankka_sidecar.core.actions import Action
 from ankka_sidecar.core.entity_instance import EntityInstance
 from ankka_sidecar.core.inputs import (
     AttemptLost,
@@ -36,7 +35,7 @@ from ankka_sidecar.core.workflow_instance import WorkflowInstance
 from ankka_sidecar.ports.clock import Clock
 from ankka_sidecar.ports.faults import Faults
 from ankka_sidecar.ports.journal import Journal, JournalUnavailable
-from ankka_sidecar.runtime.admission import ENGINES_OWN, LIFECYCLE, Admission
+from ankka_sidecar.runtime.admission import AWAIT, ENGINES_OWN, LIFECYCLE, OPERATIONS, Admission
 from ankka_sidecar.runtime.callers import Answer, Callers, Request
 from ankka_sidecar.runtime.dispatcher import Dispatcher, unavailable
 from ankka_sidecar.runtime.loader import Loader
@@ -47,7 +46,6 @@ from ankka_sidecar.runtime.writer import GroupWriter
 
 log = logging.getLogger("ankka.sidecar")
 
-OPERATOR_TIMEOUT = 15_000_000
 STOPPING = Error(ErrorCode.UNAVAILABLE, "this sidecar is stopping; nothing was done, try again")
 
 Key = tuple[str, str]
@@ -103,11 +101,24 @@ class Node:
         try:
             while inbox:
                 machine, given = inbox.popleft()
-                actions: list[Action] = machine.start(now()) if given is None else machine.handle(given, now())
-                for action in actions:
-                    perform(machine, action)
+                try:
+                    actions = machine.start(now()) if given is None else machine.handle(given, now())
+                    for action in actions:
+                        perform(machine, action)
+                except Exception as error:
+                    self._stop_instance(machine, given, error)
         finally:
             self._feeding = False
+
+    def _stop_instance(self, machine: Instance, given: Input | None, broke: Exception) -> None:
+        """An invariant broke: that instance stops, not the node. Whoever comes next finds it as its journal has it."""
+        where = f"{machine.component}/{machine.instance}"
+        log.critical("%s stops, please report this: it broke on %s", where, type(given).__name__, exc_info=broke)
+        self.timers.disarm(machine)
+        self._forget(machine)
+        error = Error(ErrorCode.INTERNAL, f"{where} met a bug of the engine and stopped; the sidecar's log says which, please report it")
+        for call in self.callers.of(machine.component, machine.instance):
+            self.callers.answer(call, error)
 
     def _wake(self, machine: Instance) -> None:
         self.feed(machine, Woke())
@@ -174,21 +185,6 @@ class Node:
         self._admit(call, request, self.clock.now() + self.settings.attach_wait)
         return call
 
-    def operate(self, component: str, instance: str, wanted: str, by: str, reason: str, answer: Answer) -> int:
-        """W18: an operator wants `hold`, `release`, `cancel` or `delete` of an instance, whoever is attached."""
-        request = Request(component, instance, wanted, None, OPERATOR_TIMEOUT)
-        call = self.callers.add(answer, request)
-        kind = self.kinds.get(component)
-        if self.stopping or kind is None:
-            known = ", ".join(sorted(self.kinds)) or "none"
-            unknown = Error(ErrorCode.NOT_FOUND, f"there is no component '{component}'; known are: {known}")
-            self.callers.answer(call, STOPPING if self.stopping else unknown)
-            return call
-        spec = self.dispatcher.spec_of(component)
-        asked = OperatorAsked(call, wanted, by, reason, spec.cancel_to if spec is not None else None)
-        self.feed(self.machine(component, instance, kind), asked)
-        return call
-
     def drop(self, call: int) -> None:
         """Nobody waits for that call any more: what has not begun is not begun."""
         request = self.callers.request_of(call)
@@ -227,8 +223,7 @@ class Node:
             return
         component, name = request.component, request.handler
         if name in ENGINES_OWN:
-            asked = LifecycleAsked(call) if name == LIFECYCLE else EndAsked(call)
-            self.feed(self.machine(component, request.instance, self.kinds[component]), asked)
+            self.feed(self.machine(component, request.instance, self.kinds[component]), self._asked(call, request))
             return
         handler = self.admission.handler(request)
         if handler is None:
@@ -249,6 +244,16 @@ class Node:
             request.trace,
         )
         self.feed(self.machine(component, request.instance, self.kinds[component]), made)
+
+    def _asked(self, call: int, request: Request) -> Input:
+        """What the engine itself is asked of an instance."""
+        if request.handler == LIFECYCLE:
+            return LifecycleAsked(call)
+        if request.handler == AWAIT:
+            return EndAsked(call)
+        spec = self.dispatcher.spec_of(request.component)
+        who, why = request.metadata.get("by", "unknown"), request.metadata.get("reason", "")
+        return OperatorAsked(call, OPERATIONS[request.handler], who, why, spec.cancel_to if spec is not None else None)
 
     def readmit(self) -> None:
         """A process is attached: calls that waited for one are looked at again."""

@@ -42,6 +42,9 @@ class PeerSession:
         """When the peer's last frames came: any frame shows that it lives."""
         self._closed = False
         self._pinged_at = 0
+        self._limit = min(node.settings.max_payload, node.settings.max_state)
+        self._is_large = False
+        """Whether the present message could hold anything above a limit: only then it is looked for."""
         self._pings = 0
         self._on: dict[type[frames.Frame], Callable[[Any], None]] = {
             frames.WorkflowCommandDone: self._on_answer,
@@ -73,13 +76,14 @@ class PeerSession:
 
     # --- what the server tells -------------------------------------------------------------------------------------
 
-    def received(self, received: list[frames.Frame]) -> None:
+    def received(self, received: list[frames.Frame], size: int) -> None:
         """See `ports.processes.Session`."""
         if self._closed:
             return
         self.heard_at = self._node.clock.now()
         if self.process is not None and self.process.silent:
             self._is_back(self.process)
+        self._is_large = size > self._limit
         on = self._on
         for frame in received:
             on[type(frame)](frame)
@@ -127,7 +131,9 @@ class PeerSession:
         if process is None or asked is None:
             return  # nobody waits: the sidecar had given up on it
         spec = process.components[asked.machine.component]
-        self._node.feed(asked.machine, HandlerAnswered(asked.ask, answer_within(frame, self._node.settings), spec))
+        if self._is_large:
+            frame = answer_within(frame, self._node.settings)
+        self._node.feed(asked.machine, HandlerAnswered(asked.ask, frame, spec))
         self._node.dispatcher.freed(process)
 
     def _on_step(self, frame: Any) -> None:
@@ -136,13 +142,15 @@ class PeerSession:
             return
         self._node.faults.point("step.answered")
         token = frame.token
+        if self._is_large:
+            frame = step_within(frame, self._node.settings)
         process.ended(token)
         spec = process.components.get(token.component)
         if spec is None:
             log.warning("%s answered an attempt of '%s', which it does not declare", process, token.component)
             return
         self._node.performer.answered_by(token, process)
-        self._node.attempt_ended(token, StepAnswered(step_within(frame, self._node.settings), spec))
+        self._node.attempt_ended(token, StepAnswered(frame, spec))
         self._node.dispatcher.freed(process)
 
     # --- calls -----------------------------------------------------------------------------------------------------

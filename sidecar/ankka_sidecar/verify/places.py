@@ -43,9 +43,19 @@ class Places(Checker):
             if previous.type == DELETED:
                 self._say(row, "a row behind the deletion of its generation", "nothing, or a new generation", row.type)
         self._certain = self._certain or row.key is None
+        self._agrees(line)
 
     def end(self, scene: Scene, last: Line | None) -> None:
         self._flush(None if last is None else last.row)
+
+    def _agrees(self, line: Line) -> None:
+        """The record knows its own place; where it is not the fold, that is said elsewhere (I6)."""
+        row, record = line.row, line.record
+        if record is None or record.sequence == 0 or (line.folded is not None and line.folded != record):
+            return
+        if record.sequence != row.sequence or record.generation < row.generation:
+            found = f"generation {record.generation} sequence {record.sequence} in its record"
+            self._say(row, "a row that is not at its place", f"generation {row.generation} sequence {row.sequence}", found)
 
     def _say(self, row: Row, what: str, expected: str, found: object) -> None:
         self.report(at_row(row, RULE, what, expected=expected, found=found))

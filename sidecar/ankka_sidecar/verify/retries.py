@@ -27,7 +27,7 @@ class Retries(Checker):
 
     def line(self, line: Line) -> None:
         before, after, event = line.before, line.after, line.event
-        if not isinstance(before, WorkflowRecord) or not isinstance(after, WorkflowRecord):
+        if not isinstance(before, WorkflowRecord) or not isinstance(after, WorkflowRecord) or line.impossible is not None:
             self._known_run = self._known_visit = False
             return
         if after.run != before.run or line.begins:

@@ -54,8 +54,11 @@ class SqliteContents:
         self.schemas = {component: frozenset(fingerprints) for component, fingerprints in known.items()}
 
     def count(self) -> int:
-        """How many rows there are."""
-        return int(self._connection.execute("SELECT count(*) FROM journal").fetchone()[0])
+        """How many rows there are; 0 where that cannot be read, which reading the rows will say."""
+        try:
+            return int(self._connection.execute("SELECT count(*) FROM journal").fetchone()[0])
+        except sqlite3.Error:
+            return 0
 
     def rows(self) -> Iterator[StoredRow]:
         # Sorting places and looking each row up takes a few bytes per row; sorting rows would copy the journal.

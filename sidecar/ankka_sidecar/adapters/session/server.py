@@ -111,9 +111,9 @@ class SessionServer:
         except TimeoutError:
             link.close("no hello")
             return
-        if not first:
+        if not first or not first[0]:
             return
-        hello, *rest = first
+        (hello, *rest), size = first
         if not isinstance(hello, Hello):
             log.warning("a peer's first frame is %s, not a hello", type(hello).__name__)
             link.close("the first frame must be a hello")
@@ -123,15 +123,15 @@ class SessionServer:
             return
         try:
             if rest:
-                session.received(rest)
-            while (received := await self._next(receive)) is not None:
-                session.received(received)
+                session.received(rest, size)
+            while (message := await self._next(receive)) is not None:
+                session.received(*message)
         finally:
             link.died()
             session.closed()
 
-    async def _next(self, receive: Receive) -> list[Frame] | None:
-        """The next message's frames; `None` at the end of the connection."""
+    async def _next(self, receive: Receive) -> tuple[list[Frame], int] | None:
+        """The next message's frames and its size; `None` at the end of the connection."""
         message = await receive()
         if message["type"] != "websocket.receive":
             return None
@@ -140,7 +140,7 @@ class SessionServer:
             log.warning("a peer sent a text message; sessions are binary")
             return None
         try:
-            return decode_to_sidecar(data)  # type: ignore[return-value]  # a list of a union of frames
+            return decode_to_sidecar(data), len(data)  # type: ignore[return-value]  # a list of a union of frames
         except msgspec.MsgspecError as error:
             log.warning("a peer sent a message that is not frames: %s", error)
             return None
