@@ -1,6 +1,7 @@
 """Step attempts this process runs or has answered, until the sidecar says what became of the answer (W4, W11).
 
     sent ──► running ──answer──► answered ──StepAck──► forgotten
+                └── replaced (W5): may still answer, but call nothing any more
 
 The table outlives connections: a hello lists all of it, and every answer without an acknowledgement is sent again on
 the next session. An answer is made once; the attempt's clock stops with it.
@@ -14,12 +15,16 @@ from ankka.protocol.frames import RunningAttempt, StepDone, StepFaulted, StepSto
 
 StepAnswer = StepDone | StepFaulted | StepStopped
 
+REPLACED = "the attempt that makes this call was replaced: it was cancelled, or its time was over"
+ENDED = "the attempt that makes this call has ended: its answer was given"
+
 
 @dataclass(slots=True)
 class _Attempt:
     started: float
     answer: StepAnswer | None = None
     elapsed: float = 0.0
+    replaced: bool = False
 
 
 class AttemptTable:
@@ -49,6 +54,19 @@ class AttemptTable:
         self._answered += 1
         attempt.elapsed = self._clock() - attempt.started
         return True
+
+    def replace(self, token: Token) -> None:
+        """Another attempt takes the place of `token`, or nothing does: what it still does is of no use."""
+        attempt = self._attempts.get(token)
+        if attempt is not None:
+            attempt.replaced = True
+
+    def why_no_calls(self, token: Token) -> str | None:
+        """Why `token` must not call anything (I12); `None` while it may."""
+        attempt = self._attempts.get(token)
+        if attempt is not None and attempt.replaced:
+            return REPLACED
+        return ENDED if attempt is None or attempt.answer is not None else None
 
     def answer_of(self, token: Token) -> StepAnswer | None:
         """The answer of `token` that is not acknowledged yet, if there is one."""

@@ -4,6 +4,8 @@
                  ▲                           │
                  └── lost, and repeatable or not written
 
+A step attempt calls only while it runs and is not replaced (I12): what it has under way then is withdrawn, and what it
+asks for later is not sent at all.
 A call waits for a session and for credit, in order. Calls made by a command that runs have room of their own: the
 calls that use up the credit may be waiting for that very command. When a connection is lost, a call that was not
 written, has a key, or changes nothing is sent again; any other may have been done, and says so.
@@ -18,6 +20,7 @@ import msgspec
 
 from ankka.command_error import CommandError
 from ankka.process.outgoing import Outgoing
+from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.frames import Call, CallRefused, CallReplied, CancelCall
 from ankka.protocol.payload import Payload
@@ -41,10 +44,15 @@ class _Pending:
 
 
 class CallTable:
-    """The calls of one process or client; `clock` is the loop's, in seconds."""
+    """The calls of one process or client; `clock` is the loop's, in seconds.
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    `why_no_calls` says why a step attempt must not call, or `None` while it may.
+    """
+
+    def __init__(self, clock: Callable[[], float], why_no_calls: Callable[[Token], str | None] = lambda _: None) -> None:
         self._clock = clock
+        self._why_no_calls = why_no_calls
+        self._of_attempt: dict[Token, set[_Pending]] = {}
         self._outgoing: Outgoing | None = None
         self._credit = 0
         self._holds_new = False
@@ -64,6 +72,8 @@ class CallTable:
         """
         if self._closed is not None:
             raise CommandError(self._closed)
+        if call.attempt is not None and (reason := self._why_no_calls(call.attempt)) is not None:
+            raise CommandError(_refusal(call, reason))
         loop = asyncio.get_running_loop()
         self._number += 1
         call = msgspec.structs.replace(call, request=self._number)
@@ -73,6 +83,8 @@ class CallTable:
         else:
             self._waiting.append(pending)
         timer = loop.call_later(call.timeout / 1_000_000, self._out_of_time, pending)
+        if call.attempt is not None:
+            self._of_attempt.setdefault(call.attempt, set()).add(pending)
         try:
             return await pending.answer
         except asyncio.CancelledError:
@@ -80,6 +92,23 @@ class CallTable:
             raise
         finally:
             timer.cancel()
+            if call.attempt is not None:
+                self._forget(call.attempt, pending)
+
+    def withdraw_all_of(self, attempt: Token, reason: str) -> None:
+        """The attempt calls nothing any more: those who wait for its calls get `CONFLICT`, and the sidecar is told."""
+        for pending in self._of_attempt.pop(attempt, ()):
+            if not pending.answer.done():
+                self._withdraw(pending)
+                refusal = _refusal(pending.call, f"{reason}; whether this call was done is not known")
+                _fail(pending, msgspec.structs.replace(refusal, details={"outcome": "unknown"}))
+
+    def _forget(self, attempt: Token, pending: _Pending) -> None:
+        calls = self._of_attempt.get(attempt)
+        if calls is not None:
+            calls.discard(pending)
+            if not calls:
+                del self._of_attempt[attempt]
 
     # --- what the session tells ----------------------------------------------------------------------------------
 
@@ -207,6 +236,10 @@ class CallTable:
 def _fail(pending: _Pending, error: Error) -> None:
     if not pending.answer.done():
         pending.answer.set_exception(CommandError(error))
+
+
+def _refusal(call: Call, reason: str) -> Error:
+    return Error(ErrorCode.CONFLICT, f"{call.component}/{call.instance}/{call.handler}: {reason}")
 
 
 def _unknown(message: str) -> Error:

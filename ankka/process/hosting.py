@@ -3,7 +3,8 @@
     attach ──► attached ──drain──► draining ──idle or out of time──► closed
 
 While it drains it takes no new steps, gives back those that come, answers the commands that running steps wait for,
-and lets what runs finish within the drain time; what is left then is cancelled and given back.
+and lets what runs finish within the drain time; what is left then is cancelled and given back. It drains by itself when
+replaced attempts that do not end hold half of its threads (W5).
 """
 
 import asyncio
@@ -16,9 +17,12 @@ from typing import Any
 
 from ankka.process.address import Address
 from ankka.process.connection import Connection
+from ankka.process.overdue import ThreadsExhausted
 from ankka.process.registry import Hosted
 from ankka.process.session import Session
+from ankka.process.settings import DRAIN
 from ankka.process.threads import StepThreads
+from ankka.process.watchdog import watch
 from ankka.process.work import HandlerWork
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.frames import Call
@@ -36,7 +40,10 @@ CLOSE_WITHIN = 2.0
 
 
 class Hosting:
-    """Hosts components for one sidecar. `locate` says where it is, before every attempt to connect."""
+    """Hosts components for one sidecar. `locate` says where it is, before every attempt to connect.
+
+    `drain` is how many seconds running steps get when the process drains by itself.
+    """
 
     def __init__(
         self,
@@ -47,6 +54,7 @@ class Hosting:
         steps: int = 1_000,
         threads: int = 64,
         token: str | None = None,
+        drain: float = DRAIN,
     ) -> None:
         self.loop = asyncio.get_running_loop()
         self.session = Session(
@@ -59,22 +67,34 @@ class Hosting:
             threads=threads,
         )
         self._threads = StepThreads(threads)
-        self._work = HandlerWork(self.session, self, components, self._threads, resources)
+        on_loop, self._watchdog = watch(self.loop)
+        self._work = HandlerWork(self.session, self, components, self._threads, resources, on_loop)
+        self._work.overdue.exhausted = self._exhausted
         self.session.work = self._work
         self.connection = Connection(self.session, locate, token=token)
         self.connection.on_lost = self._begin_grace
         self.connection.on_opened = self._end_grace
         self._grace: asyncio.TimerHandle | None = None
+        self._drain = drain
+        self._draining: asyncio.Task[None] | None = None
+        self._failure: ThreadsExhausted | None = None
 
     async def run(self) -> None:
-        """Keep the session until `drain` has closed it; `SessionRejected` if the sidecar refuses this process."""
+        """Keep the session until `drain` has closed it.
+
+        `SessionRejected` if the sidecar refuses this process, `ThreadsExhausted` if it drained for want of threads.
+        """
+        self._watchdog.start()
         try:
             await self.connection.run()
         finally:
+            self._watchdog.stop()
             self._end_grace()
             self._work.cancel_all("the process is stopping")
             self._threads.close()
             self.session.calls.close(Error(ErrorCode.UNAVAILABLE, "this process is stopping"))
+        if self._failure is not None:
+            raise self._failure
 
     async def ask(self, call: Call, *, repeatable: bool = False) -> Payload:
         """Make a call on the process's session; `loop` and `ask` are what the component client needs."""
@@ -82,6 +102,7 @@ class Hosting:
 
     async def drain(self, seconds: float) -> None:
         """Take no new steps, let what runs finish within `seconds`, then close the session: `run` returns."""
+        self._work.overdue.exhausted = None  # it is on its way out
         self.session.drain()
         try:
             async with asyncio.timeout(seconds):
@@ -98,6 +119,11 @@ class Hosting:
         self._work.cancel_steps("drained")
         await _wait(self._work.idle(), STOP_WITHIN)
         self._work.give_back_steps("drained")
+
+    def _exhausted(self, failure: ThreadsExhausted) -> None:
+        logger.error("%s", failure)
+        self._failure = failure
+        self._draining = self.loop.create_task(self.drain(self._drain), name="ankka-drain")
 
     def _begin_grace(self) -> None:
         welcome = self.session.welcome

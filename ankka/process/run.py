@@ -19,8 +19,11 @@ from ankka.embedded.membership import FolderSidecar
 from ankka.embedded.program import SidecarNotStarted
 from ankka.process.address import Address
 from ankka.process.connection import SessionRejected
+from ankka.process.daemon_threads import DaemonExecutor
 from ankka.process.hosting import CLOSE_WITHIN, Hosting
+from ankka.process.leaving import leave_behind, stubborn_tasks
 from ankka.process.lifespan import Lifespan, enter_lifespan
+from ankka.process.overdue import ThreadsExhausted
 from ankka.process.readiness import tell_ready
 from ankka.process.registry import Hosted
 from ankka.process.settings import drain_time
@@ -91,7 +94,7 @@ class RunningService:
         try:
             resources = await enter_lifespan(self._stack, self._lifespan)
             locate = await self._locator()
-            self._hosting = Hosting(self._components, locate, resources=resources, steps=self._steps, threads=self._sync_steps)
+            self._hosting = Hosting(self._components, locate, resources=resources, steps=self._steps, threads=self._sync_steps, drain=self._drain)
             self._keeper = asyncio.create_task(self._hosting.run(), name="ankka-session")
         except BaseException:
             await self.close()
@@ -110,7 +113,10 @@ class RunningService:
             await self._keeper
 
     async def wait(self) -> None:
-        """Wait until the session is closed for good; `SessionRejected` if the sidecar refuses this process."""
+        """Wait until the session is closed for good.
+
+        `SessionRejected` if the sidecar refuses this process, `ThreadsExhausted` if replaced steps hold half its threads.
+        """
         assert self._keeper is not None
         await self.attached()
         tell_ready()
@@ -150,15 +156,21 @@ class RunningService:
 
 
 def run_in_foreground(make: Callable[[], RunningService]) -> None:
-    """Run until a signal, drain, return; exit code 1 if there is no running it, 130 on a second Ctrl-C."""
+    """Run until a signal, drain, return; exit code 1 if there is no running it (any more), 130 on a second Ctrl-C."""
     running = make()
+    failed = False
     factory = importlib.import_module("uvloop").new_event_loop if importlib.util.find_spec("uvloop") is not None else None
-    try:
-        with asyncio.Runner(loop_factory=factory) as runner:
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.get_loop().set_default_executor(DaemonExecutor())
+        try:
             runner.run(_until_signalled(running))
-    except (SessionRejected, SidecarNotStarted, FolderUnusable, BadAddress) as error:
-        sys.stderr.write(f"ankka: {error}\n")
-        raise SystemExit(1) from None
+        except (SessionRejected, SidecarNotStarted, FolderUnusable, BadAddress, ThreadsExhausted) as error:
+            sys.stderr.write(f"ankka: {error}\n")
+            failed = True
+        if left := runner.run(stubborn_tasks()):
+            leave_behind(left, int(failed))
+    if failed:
+        raise SystemExit(1)
 
 
 async def _until_signalled(running: RunningService) -> None:

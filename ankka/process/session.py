@@ -7,7 +7,7 @@ One object for the life of the process; sessions come and go:
 
 Rules
   * Reading never stops: `receive` handles each frame at once; what takes time becomes a task in `work`.
-  * Request numbers are per session: commands, queries and folds under way when it is lost are cancelled and their
+  * HandlerRequest numbers are per session: commands, queries and folds under way when it is lost are cancelled and their
     answers dropped. Step attempts and their answers outlive it (W11).
   * Everything goes out through one `Outgoing` per session, in order.
 """
@@ -17,7 +17,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from ankka.process.attempts import AttemptTable, StepAnswer
+from ankka.process.attempts import ENDED, REPLACED, AttemptTable, StepAnswer
 from ankka.process.calls import CallTable
 from ankka.process.outgoing import Outgoing
 from ankka.protocol.attempt import Token
@@ -32,6 +32,7 @@ from ankka.protocol.frames import (
     Fold,
     Frame,
     Hello,
+    Merge,
     Ping,
     Pong,
     Refused,
@@ -49,12 +50,14 @@ from ankka.protocol.wire import FrameTooLarge
 
 logger = logging.getLogger("ankka")
 
+HandlerRequest = RunCommand | RunQuery | Fold | Merge
+
 
 class Work(Protocol):
     """What runs a process's handlers; answers go to the session by `answer` and `answer_step`."""
 
-    def request(self, frame: RunCommand | RunQuery | Fold) -> None:
-        """Run a command, a query or a fold."""
+    def request(self, frame: HandlerRequest) -> None:
+        """Run a command, a query, a fold or a merge."""
         ...
 
     def cancel_request(self, request: int) -> None:
@@ -92,8 +95,8 @@ class Session:
         self._clock = clock
         self._sdk, self._service, self._components = sdk, service, components
         self._steps, self._threads = steps, threads
-        self.calls = CallTable(clock)
         self.attempts = AttemptTable(clock)
+        self.calls = CallTable(clock, self.attempts.why_no_calls)
         self.work: Work | None = None
         self.welcome: Welcome | None = None
         """The limits of the present session, or of the last one."""
@@ -109,6 +112,7 @@ class Session:
             RunCommand: self._request,
             RunQuery: self._request,
             Fold: self._request,
+            Merge: self._request,
             RunStep: self._run_step,
             CancelStep: self._cancel_step,
             CancelRequest: self._cancel_request,
@@ -193,7 +197,7 @@ class Session:
     # --- answers -------------------------------------------------------------------------------------------------
 
     def answer(self, frame: Frame, request: int) -> None:
-        """Send the answer of a command, query or fold."""
+        """Send the answer of a command, query, fold or merge."""
         try:
             self._put(frame)
         except FrameTooLarge as error:
@@ -203,7 +207,13 @@ class Session:
         """Send the answer of a step, and keep it until it is acknowledged."""
         if self.attempts.answer(answer):
             self.acknowledged.clear()
+            self.calls.withdraw_all_of(answer.token, ENDED)
             self._send_step_answer(answer)
+
+    def replace(self, token: Token) -> None:
+        """The attempt's result does not count any more: it calls nothing from now on."""
+        self.attempts.replace(token)
+        self.calls.withdraw_all_of(token, REPLACED)
 
     def _send_step_answer(self, answer: StepAnswer) -> None:
         try:
@@ -217,7 +227,7 @@ class Session:
 
     # --- frames from the sidecar ---------------------------------------------------------------------------------
 
-    def _request(self, frame: RunCommand | RunQuery | Fold) -> None:
+    def _request(self, frame: HandlerRequest) -> None:
         if self.work is None:
             self._put(Refused(frame.request, Error(ErrorCode.NOT_FOUND, "this session is a client's; it hosts no components")))
         else:
@@ -237,6 +247,7 @@ class Session:
             self.work.step(frame)
 
     def _cancel_step(self, frame: CancelStep) -> None:
+        self.replace(frame.token)
         if self.work is not None:
             self.work.cancel_step(frame.token)
 

@@ -1,27 +1,21 @@
-"""The threads sync steps run in: a fixed number, apart from asyncio's own, and never in the way of leaving.
-
-A step that ignores its cancellation must not keep a stopping process alive: the threads are daemons, which those of
-`concurrent.futures` are not.
-"""
+"""The threads sync steps run in: a fixed number, apart from asyncio's own, and never in the way of leaving."""
 
 import asyncio
 import contextvars
-import queue
-import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ankka.process.daemon_threads import DaemonThreads
+
 T = TypeVar("T")
-_Job = Callable[[], None]
 
 
 class StepThreads:
     """At most `size` threads, made when they are first needed; what is beyond waits in order."""
 
     def __init__(self, size: int) -> None:
-        self._size = size
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._started = 0
+        self.size = size
+        self._threads = DaemonThreads(size, "ankka-step")
         self._waited_for: set[asyncio.Future[Any]] = set()
 
     def run(self, function: Callable[[], T]) -> "asyncio.Future[T]":
@@ -42,23 +36,14 @@ class StepThreads:
                 _tell(loop, self._ended, future, result, None)
 
         self._waited_for.add(future)
-        if len(self._waited_for) > self._started and self._started < self._size:
-            self._started += 1
-            threading.Thread(target=self._work, name=f"ankka-step-{self._started}", daemon=True).start()
-        self._jobs.put(job)
+        self._threads.run(job)
         return future
 
     def close(self) -> None:
         """Let idle threads end, and wait for no other: they end after what they run, or with the process."""
-        for _ in range(self._started):
-            self._jobs.put(None)
+        self._threads.close()
         for future in self._waited_for:
             future.cancel()
-
-    def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            job()
-            del job
 
     def _ended(self, future: "asyncio.Future[Any]", result: Any, error: BaseException | None) -> None:
         self._waited_for.discard(future)

@@ -1,7 +1,7 @@
 """Runs what a session asks for through dispatch, and sends the answers back.
 
-A sync command, query or fold is answered at once, without a task. An async one, and every step, is a task; sync steps
-run in threads, where a task of their own waits for them.
+A sync command or query, a fold or a merge is answered at once, without a task. An async one, and every step, is a
+task; sync steps run in threads, where a task of their own waits for them.
 """
 
 import asyncio
@@ -12,40 +12,54 @@ from typing import Any
 from ankka.calls.caller import CallLink, Origin
 from ankka.client import ComponentClient
 from ankka.process.dispatch import CommandAnswer, QueryAnswer, fold, run_command, run_query
+from ankka.process.dispatch_merge import merge
 from ankka.process.dispatch_step import run_step
+from ankka.process.overdue import OverdueAttempts
 from ankka.process.registry import Hosted
-from ankka.process.session import Session
+from ankka.process.running import REQUEST, OnLoop, in_words
+from ankka.process.session import HandlerRequest, Session
 from ankka.process.threads import StepThreads
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import Fold, Refused, RunCommand, RunQuery, RunStep, StepStopped
+from ankka.protocol.frames import Fold, Merge, Refused, RunCommand, RunQuery, RunStep, StepStopped
+
+COUNT_AGAIN = 0.5
+"""Seconds after which who waits for the running steps looks which of them do not end."""
+CANCEL_GRACE = 5_000_000
+"""µs a cancelled attempt has, where no sidecar has said otherwise yet."""
 
 
 class HandlerWork:
-    """The handlers of a process at work. `link` is what their clients call through."""
+    """The handlers of a process at work. `link` is what their clients call through; `on_loop` is told what runs."""
 
-    def __init__(self, session: Session, link: CallLink, components: Mapping[str, Hosted], threads: StepThreads, resources: Any) -> None:
+    def __init__(
+        self, session: Session, link: CallLink, components: Mapping[str, Hosted], threads: StepThreads, resources: Any, on_loop: OnLoop
+    ) -> None:
         self._session = session
         self._link = link
         self._components = components
         self._threads = threads
         self._resources = resources
         self._requests: dict[int, asyncio.Task[None]] = {}
-        self._steps: dict[Token, asyncio.Task[None]] = {}
+        self._steps: dict[Token, tuple[RunStep, asyncio.Task[None]]] = {}
         self._reasons: dict[Token, str] = {}
+        self._on_loop = on_loop
+        self.overdue = OverdueAttempts(link.loop, threads.size)
 
-    # --- commands, queries, folds --------------------------------------------------------------------------------
+    # --- commands, queries, folds, merges ------------------------------------------------------------------------
 
-    def request(self, frame: RunCommand | RunQuery | Fold) -> None:
-        """Answer a command, query or fold; an async handler answers from a task."""
+    def request(self, frame: HandlerRequest) -> None:
+        """Answer a command, query, fold or merge; an async handler answers from a task."""
         hosted = self._components.get(frame.component)
         if hosted is None:
             message = f"this process does not host the component {frame.component!r}; it hosts {', '.join(self._components)}"
             self._session.answer(Refused(frame.request, Error(ErrorCode.NOT_FOUND, message)), frame.request)
             return
+        self._on_loop.sync = frame
         answer = self._ask(hosted, frame)
+        self._on_loop.sync = None
         if asyncio.iscoroutine(answer):
-            task = self._link.loop.create_task(self._answer_later(frame.request, answer))
+            task = self._link.loop.create_task(self._answer_later(frame, answer))
             self._requests[frame.request] = task
         else:
             self._session.answer(answer, frame.request)
@@ -62,7 +76,7 @@ class HandlerWork:
         for task in requests.values():
             self._cancel(task)
 
-    def _ask(self, hosted: Hosted, frame: RunCommand | RunQuery | Fold) -> Any:
+    def _ask(self, hosted: Hosted, frame: HandlerRequest) -> Any:
         match frame:
             case RunCommand():
                 chain = (*frame.chain, f"{frame.component}/{frame.instance}")
@@ -73,8 +87,12 @@ class HandlerWork:
                 return run_query(hosted.definition, frame, client, self._resources, hosted.create)
             case Fold():
                 return fold(hosted.definition, frame, hosted.create)
+            case Merge():
+                return merge(hosted.definition, frame, hosted.create)
 
-    async def _answer_later(self, request: int, coming: Coroutine[Any, Any, CommandAnswer | QueryAnswer]) -> None:
+    async def _answer_later(self, frame: HandlerRequest, coming: Coroutine[Any, Any, CommandAnswer | QueryAnswer]) -> None:
+        request = frame.request
+        REQUEST.set(frame)
         try:
             answer = await coming
         except asyncio.CancelledError:
@@ -98,17 +116,24 @@ class HandlerWork:
             self._session.answer_step(StepStopped(token, f"this process does not host the component {token.component!r}"))
             return
         task = self._link.loop.create_task(self._run_step(hosted, frame), name=f"ankka step {frame.step} of {token}")
-        self._steps[token] = task
+        self._steps[token] = frame, task
         task.add_done_callback(lambda _: self._step_ended(token))
 
     def cancel_step(self, token: Token, reason: str = "cancelled") -> None:
         """Cancel an attempt: an async step's task is cancelled, a sync one sees `context.is_cancelled`."""
-        task = self._steps.get(token)
-        if task is not None:
-            self._reasons.setdefault(token, reason)
-            task.cancel()
+        running = self._steps.get(token)
+        if running is None:
+            return
+        frame, task = running
+        self._reasons.setdefault(token, reason)
+        step = self._components[token.component].definition.step(frame.step)
+        welcome = self._session.welcome
+        grace = (CANCEL_GRACE if welcome is None else welcome.cancel_grace) / 1_000_000
+        self.overdue.watch(token, in_words(frame), task.cancel, threaded=step is not None and step.threaded, grace=grace)
+        task.cancel()
 
     async def _run_step(self, hosted: Hosted, frame: RunStep) -> None:
+        REQUEST.set(frame)
         origin = Origin(attempt=frame.token, deadline=time.monotonic() + frame.timeout / 1_000_000, trace=frame.trace)
         client = ComponentClient.inside(self._link, origin)
         answer = await run_step(hosted.definition, frame, client, self._resources, self._threads, hosted.create)
@@ -118,6 +143,7 @@ class HandlerWork:
 
     def _step_ended(self, token: Token) -> None:
         del self._steps[token]
+        self.overdue.ended(token)
         reason = self._reasons.pop(token, "cancelled")
         # A task that was cancelled before it began has answered nothing; for any other this is dropped.
         self._session.answer_step(StepStopped(token, reason))
@@ -125,15 +151,16 @@ class HandlerWork:
     # --- stopping ------------------------------------------------------------------------------------------------
 
     async def idle(self) -> None:
-        """Wait until no step runs, and no command or query that runs now."""
-        while self._steps:
-            await asyncio.wait(self._steps.values())
+        """Wait until no step runs but replaced ones that do not end, and no command or query that runs now."""
+        while steps := [task for token, (_, task) in self._steps.items() if token not in self.overdue]:
+            await asyncio.wait(steps, timeout=COUNT_AGAIN)
         if self._requests:
             await asyncio.wait(self._requests.values())
 
     def cancel_steps(self, reason: str) -> None:
-        """Cancel every step that runs."""
+        """Cancel every step that runs; none of them calls anything any more."""
         for token in list(self._steps):
+            self._session.replace(token)
             self.cancel_step(token, reason)
 
     def give_back_steps(self, reason: str) -> None:
@@ -145,3 +172,4 @@ class HandlerWork:
         """Cancel everything; nobody is told."""
         self.drop_requests()
         self.cancel_steps(reason)
+        self.overdue.close()

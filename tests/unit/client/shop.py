@@ -29,7 +29,10 @@ class Notes:
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     running: asyncio.Event = field(default_factory=asyncio.Event)
     thread_gate: threading.Event = field(default_factory=threading.Event)
+    held: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    """Released by each step that holds a thread."""
     said: list[str] = field(default_factory=list[str])
+    tasks: "list[asyncio.Task[None]]" = field(default_factory=list["asyncio.Task[None]"])
 
 
 @dataclass(frozen=True)

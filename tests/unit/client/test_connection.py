@@ -16,7 +16,7 @@ from websockets.http11 import Request, Response
 from ankka import DONE, CommandError, ComponentClient
 from ankka.process.address import Address
 from ankka.process.connection import Connection, SessionRejected, reconnect_delay
-from ankka.process.session import Session
+from ankka.process.session import HandlerRequest, Session
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import ErrorCode
 from ankka.protocol.frames import (
@@ -26,13 +26,11 @@ from ankka.protocol.frames import (
     CancelStep,
     Drain,
     EndRun,
-    Fold,
     Ping,
     Pong,
     Refused,
     Rejected,
     Replied,
-    RunCommand,
     RunQuery,
     RunStep,
     StepAck,
@@ -53,11 +51,11 @@ class RecordingWork:
     """Notes what it is asked for; steps run until the test answers them."""
 
     session: Session
-    requests: list[RunCommand | RunQuery | Fold] = field(default_factory=list[RunCommand | RunQuery | Fold])
+    requests: list[HandlerRequest] = field(default_factory=list[HandlerRequest])
     cancelled: list[object] = field(default_factory=list[object])
     dropped: int = 0
 
-    def request(self, frame: RunCommand | RunQuery | Fold) -> None:
+    def request(self, frame: HandlerRequest) -> None:
         self.requests.append(frame)
         self.session.answer(Replied(frame.request, Payload(b"%d" % frame.request)), frame.request)
 

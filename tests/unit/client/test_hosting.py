@@ -1,12 +1,10 @@
 """A process's handlers behind a session: answers, cancels, calls from handlers, draining (DESIGN §4, W5, W11)."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from pathlib import Path
 
-import msgspec
 import pytest
+from websockets.asyncio.server import unix_serve
 
 from ankka.process.address import Address
 from ankka.process.attempts import StepAnswer
@@ -36,41 +34,12 @@ from ankka.protocol.frames import (
     WorkflowCommandDone,
 )
 from ankka.protocol.payload import TEXT, Payload
-from tests.unit.client.shop import CartEntity, Notes, OrderWorkflow
-from tests.unit.client.stub_sidecar import WELCOME, StubSession, StubSidecar, stub_sidecar
+from tests.unit.client.hosted import hosted
+from tests.unit.client.shop import Notes, OrderWorkflow
+from tests.unit.client.stub_sidecar import WELCOME, StubSidecar
 
 TOKEN = Token("order", "o1", 1, 1, 3, 1)
 ORDER = Payload(b'{"order_id":"o1","status":"started","items":3}', manifest="order")
-
-
-@dataclass
-class Hosted:
-    hosting: Hosting
-    notes: Notes
-    stub: StubSidecar
-    keeper: "asyncio.Task[None]"
-
-
-@asynccontextmanager
-async def hosted(welcome_grace: int = 5_000_000) -> AsyncGenerator[tuple[Hosted, StubSession]]:
-    registry = Registry()
-    registry.add(OrderWorkflow, None)
-    registry.add(CartEntity, None)
-    async with stub_sidecar(msgspec.structs.replace(WELCOME, cancel_grace=welcome_grace)) as stub:
-        address = Address.parse(stub.url)
-
-        async def locate() -> Address:
-            return address
-
-        notes = Notes()
-        hosting = Hosting(registry.checked(), locate, resources=notes, steps=10, threads=2)
-        keeper = asyncio.create_task(hosting.run())
-        try:
-            yield Hosted(hosting, notes, stub, keeper), await stub.session()
-        finally:
-            notes.thread_gate.set()
-            keeper.cancel()
-            await asyncio.wait([keeper])
 
 
 def command(request: int, handler: str, given: Payload | None = None, chain: tuple[str, ...] = ()) -> RunCommand:
@@ -266,3 +235,26 @@ async def test_without_a_sidecar_for_the_grace_time_steps_are_cancelled(monkeypa
         session.drop()
         async with asyncio.timeout(5):
             assert await cancelled.get() == StepStopped(TOKEN, "the sidecar was away")
+
+
+async def test_a_process_attaches_over_a_unix_socket(tmp_path: Path) -> None:
+    stub = StubSidecar([WELCOME])
+    address = Address.parse(f"unix://{tmp_path / 'ankka.sock'}")
+
+    async def locate() -> Address:
+        return address
+
+    registry = Registry()
+    registry.add(OrderWorkflow, None)
+    async with unix_serve(stub.serve, address.unix_path, compression=None, ping_interval=None, max_size=None):
+        hosting = Hosting(registry.checked(), locate, resources=Notes())
+        keeper = asyncio.create_task(hosting.run())
+        session = await stub.session()
+        await session.send(RunQuery(2, "order", "o1", "sum", None, ORDER, 4, 1_000_000))
+        assert (await session.expect(Replied)).reply.data == b"4"
+        session.drop()  # and it comes back to it
+        again = await stub.session()
+        assert again.hello.boot == session.hello.boot
+        await hosting.drain(1)
+        async with asyncio.timeout(5):
+            await keeper
