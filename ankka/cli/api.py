@@ -69,6 +69,10 @@ class Api:
         """Have something done."""
         return self._request("POST", path, body=body)
 
+    def delete(self, path: str, body: Body | None) -> Answer:
+        """Have something removed."""
+        return self._request("DELETE", path, body=body)
+
     def _request(
         self, method: str, path: str, *, query: dict[str, str] | None = None, body: Body | None = None, timeout: float | None = None
     ) -> Answer:
@@ -112,7 +116,7 @@ class Api:
 
     def _lost(self, method: str, error: "httpx.TransportError") -> Unreachable:
         reason = str(error) or type(error).__name__
-        unknown = "; the command may have been done, ask for the state before you call again" if method == "POST" else ""
+        unknown = "; the command may have been done, ask for the state before you call again" if method != "GET" else ""
         return Unreachable(f"ankka: the sidecar at {self.found} did not answer to the end: {reason}{unknown}")
 
     def _no_sidecar(self, answer: "httpx.Response") -> CommandFailed:

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from ankka.cli import journal
+from ankka.cli import journal, operators
 from ankka.cli.failure import CommandFailed
+from ankka.cli.options import AsJson, Component, Failure, InstanceId, Sidecar, Since, Status, Step
 from ankka.version import VERSION
 
 app = typer.Typer(
@@ -22,16 +23,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(journal.app, name="journal")
-
-Component = Annotated[str, typer.Argument(metavar="COMPONENT", help="The component's id, as in component_id.")]
-InstanceId = Annotated[str, typer.Argument(metavar="ID", help="The instance's id.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON as it came.")]
-Sidecar = Annotated[
-    str | None,
-    typer.Option(
-        "--sidecar", metavar="URL", help="The sidecar's address; else ANKKA_SIDECAR, else the one in ./.ankka/sidecar.json.", show_default=False
-    ),
-]
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -126,14 +117,10 @@ def await_(
 @app.command("list")
 def list_(
     component: Annotated[str | None, typer.Argument(metavar="COMPONENT", help="Only this component's.", show_default=False)] = None,
-    status: Annotated[
-        str | None, typer.Option("--status", metavar="S", help="NotStarted, Running, Paused, Completed, Failed; of entities active, deleted.")
-    ] = None,
-    step: Annotated[str | None, typer.Option("--step", metavar="S", help="Those whose pending step this is.")] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="SPAN", help="Updated within 30s, 10m, 2h, 1d, or since an ISO 8601 instant.")
-    ] = None,
-    failure: Annotated[str | None, typer.Option("--failure", metavar="TEXT", help="Failed with this in the reason.")] = None,
+    status: Status = None,
+    step: Step = None,
+    since: Since = None,
+    failure: Failure = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many at most.")] = 1_000,
     as_json: AsJson = False,
     sidecar: Sidecar = None,
@@ -150,3 +137,6 @@ def show(component: Component, instance_id: InstanceId, as_json: AsJson = False,
     from ankka.cli.timeline import show
 
     show(component, instance_id, sidecar, as_json=as_json)
+
+
+operators.add_to(app)

@@ -28,6 +28,11 @@ class Instance:
         """The path of one of its handlers."""
         return path_of(self.component, self.id, handler)
 
+    @property
+    def root(self) -> str:
+        """The path of the instance itself."""
+        return path_of(self.component, self.id, "").removesuffix("/")
+
     def __str__(self) -> str:
         return shown(f"{self.component}/{self.id}")
 

@@ -2,6 +2,8 @@
 
 import dataclasses
 import typing
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, cast
 
 import msgspec
@@ -13,7 +15,12 @@ from ankka.codecs.records import MISSING, Field, Record
 
 
 class DataclassRecord(Record):
-    """A dataclass. It is built as msgspec builds it: fields set one by one, then `__post_init__`."""
+    """A dataclass. It is built as msgspec builds it: fields set one by one, then `__post_init__`.
+
+    To msgspec a field has a value if the class has one under its name: a default that is absent in JSON shows through, and is
+    not the instance's own. It then writes only what is the instance's own. So what it has read is filled, and what lacks a
+    field of its own, however it was made, goes the slow way.
+    """
 
     def complete(self, fields: tuple[Field, ...]) -> None:
         super().complete(fields)
@@ -21,12 +28,27 @@ class DataclassRecord(Record):
         # what `__post_init__` does to a value cannot be known: such values are decoded again
         self.own_proven = self._post_init is None
         self.hashable = self.of.__hash__ is not None  # pyright: ignore[reportUnnecessaryComparison]
-        self._has_dict = self.of.__dictoffset__ != 0
+        if self.of.__dictoffset__ != 0 and fields:
+            self._written = own_values(tuple(field.name for field in fields))
+            self._own = tuple(field for field in fields if not _is_in_slot(self.of, field.name))
+            self.own_fills = any(_shows_through(self.of, field.name) for field in self._own)
+            # how many attributes a new instance has when none is absent: only code of the user's adds others
+            self._count = len(self._own) if self._post_init is None and not _has_new(self.of) else -1
 
-    def check(self, value: Any) -> None:
-        super().check(value)
-        if self._has_dict and len(value.__dict__) != len(self.fields):
-            raise OddFields
+    def fill(self, value: Any) -> None:
+        if self.own_fills and len(value.__dict__) != self._count:
+            self._set_absent(value)
+        for field in self._filled:
+            field.plan.fill(getattr(value, field.name))
+
+    def _set_absent(self, value: Any) -> None:
+        for field in self._own:
+            if field.name not in value.__dict__:
+                default = field.absent()
+                if default is not MISSING:
+                    object.__setattr__(value, field.name, default)
+                elif field.required:
+                    raise Mismatch(f"the required field {field.key!r} of {self.name} is missing").within(f".{field.key}")
 
     def build(self, values: dict[str, Any]) -> Any:
         built = cast("Any", self.of).__new__(self.of)
@@ -35,6 +57,39 @@ class DataclassRecord(Record):
         if self._post_init is not None:
             self._post_init(built)
         return built
+
+
+def own_values(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """A function that reads these fields from an instance's own `__dict__`; `OddFields` where one is not there."""
+    read: Callable[[Any], Any] = itemgetter(*names)
+    single = len(names) == 1
+
+    def own(value: Any) -> tuple[Any, ...]:
+        try:
+            values = read(value.__dict__)
+        except KeyError:
+            raise OddFields from None
+        return (values,) if single else values
+
+    return own
+
+
+def _class_value(cls: type, name: str) -> Any:
+    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), MISSING)
+
+
+def _has_new(cls: type) -> bool:
+    return any("__new__" in vars(base) for base in cls.__mro__ if base is not object)
+
+
+def _is_in_slot(cls: type, name: str) -> bool:
+    """Whether the field lies in a slot of the class (or is a property), not in the instance's `__dict__`."""
+    return hasattr(_class_value(cls, name), "__set__")
+
+
+def _shows_through(cls: type, name: str) -> bool:
+    """Whether reading the field gives a value although the instance has none."""
+    return _class_value(cls, name) is not MISSING or hasattr(cls, "__getattr__")
 
 
 def dataclass_fields(cls: Any) -> list[tuple[str, bool, Any, Any]]:
@@ -146,6 +201,11 @@ class TypedDictRecord(Record):
             if field.required and field.key not in given:
                 raise Mismatch(f"the required key {field.key!r} of {self.name} is missing").within(f".{field.key}")
         return results
+
+    def fill(self, value: Any) -> None:
+        for field in self._filled:
+            if field.key in value:
+                field.plan.fill(value[field.key])
 
     def build(self, values: dict[str, Any]) -> Any:
         return values

@@ -248,6 +248,9 @@ def seal(plans: list[Plan]) -> None:
     """Derive the flags of all plans of a tree."""
     for plan in plans:
         plan.seal()
+    for plan in plans:
+        if isinstance(plan, Record):
+            plan.link()
 
 
 def _is_foreign_to_msgspec(plan: Plan) -> bool:

@@ -46,6 +46,9 @@ class Constrained(Plan):
                 raise Mismatch(f"{error}") from None
         return value
 
+    def fill(self, value: Any) -> None:
+        self.inner.fill(value)
+
     def schema(self, definitions: Definitions) -> dict[str, Any]:
         schema = self.inner.schema(definitions)
         return {**schema, **_keywords(self.annotation)}

@@ -44,6 +44,11 @@ class Items(Plan):
             raise unexpected(self.name, data)
         return self.of(mapped(self.item.lift, data))
 
+    def fill(self, value: Any) -> None:
+        fill = self.item.fill
+        for item in value:
+            fill(item)
+
     def schema(self, definitions: Definitions) -> dict[str, Any]:
         return {"type": "array", "items": self.item.schema(definitions)}
 
@@ -90,6 +95,11 @@ class FixedTuple(Plan):
             raise mismatch.within(f"[{len(results)}]") from None
         return results
 
+    def fill(self, value: Any) -> None:
+        for part, item in zip(self.parts, value, strict=True):
+            if part.fills:
+                part.fill(item)
+
     def schema(self, definitions: Definitions) -> dict[str, Any]:
         count = len(self.parts)
         schema: dict[str, Any] = {"type": "array", "minItems": count, "maxItems": count}
@@ -132,6 +142,11 @@ class Unordered(Plan):
         if type(data) is not LIST:
             raise unexpected(self.name, data)
         return self.of(mapped(self.item.lift, data))
+
+    def fill(self, value: Any) -> None:
+        fill = self.item.fill
+        for item in value:
+            fill(item)
 
     def schema(self, definitions: Definitions) -> dict[str, Any]:
         return {"type": "array", "uniqueItems": True, "items": self.item.schema(definitions)}

@@ -24,6 +24,7 @@ class Engine:
     ) -> None:
         self.plan = plan = compile_type(annotation, tag, names, aliases)
         self._read: Callable[[bytes], Any] | None = readable(annotation) if plan.native else None
+        self._fill = plan.fill if plan.fills else None
         self._lower = plan.lower
         self._check = plan.check
         self._lowered = plan.lowered
@@ -56,7 +57,10 @@ class Engine:
         """The value that these bytes stand for."""
         if self._read is not None:
             try:
-                return self._read(data)
+                value = self._read(data)
+                if self._fill is not None:
+                    self._fill(value)
+                return value
             except Exception:
                 return self._decoded(data)  # once more, step by step: it finds the path, and reads what msgspec does not
         return self._decoded(data)

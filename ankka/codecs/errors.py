@@ -75,10 +75,7 @@ class OddOffset(SlowWay):
 
 
 class OddFields(SlowWay):
-    """A dataclass value whose own attributes are not its fields, and msgspec writes the attributes.
-
-    Too few: defaults that lie in the class only, as where msgspec decoded it. Too many: a `cached_property`, for one.
-    """
+    """A dataclass value without some field of its own, and msgspec writes no others: the class's value shows through."""
 
 
 def unexpected(expected: str, value: Any) -> Mismatch:

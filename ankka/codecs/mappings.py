@@ -75,6 +75,11 @@ class Mapping(Plan):
         except msgspec.DecodeError:
             raise unexpected(f"a key of type {self.key.name}", key) from None
 
+    def fill(self, value: Any) -> None:
+        fill = self.item.fill
+        for item in value.values():
+            fill(item)
+
     def schema(self, definitions: Definitions) -> dict[str, Any]:
         schema: dict[str, Any] = {"type": "object", "additionalProperties": self.item.schema(definitions)}
         key = self.key.schema(definitions)

@@ -38,14 +38,17 @@ class Plan(ABC):
     - `native`: msgspec reads the type by itself.
     - `lowered`: msgspec cannot write a value as it is, or not the same in every process; `lower` it first.
     - `proven`: `check` alone proves that a value comes back equal, so that nothing needs to be decoded again.
+    - `fills`: msgspec leaves absent fields to what their class says; `fill` what it has read.
     """
 
     own_native: bool = True
     own_lowered: bool = False
     own_proven: bool = True
+    own_fills: bool = False
     native: bool = False
     lowered: bool = True
     proven: bool = False
+    fills: bool = False
     hashable: bool = True
     own_tag_field: str | None = None
     """The key under which values of the type name their class by themselves."""
@@ -69,6 +72,10 @@ class Plan(ABC):
     def lift(self, data: Any) -> Any:
         """The value that parsed JSON stands for; raises `Mismatch`."""
 
+    def fill(self, value: Any) -> None:
+        """Set on what msgspec has read, all the way down, the fields that it left absent; only where `fills`."""
+        raise AssertionError(f"msgspec leaves nothing of {self.name} absent")
+
     @abstractmethod
     def schema(self, definitions: Definitions) -> dict[str, Any]:
         """Its JSON Schema; named types go to `definitions`."""
@@ -83,6 +90,7 @@ class Plan(ABC):
         self.native = all(plan.own_native for plan in reached)
         self.lowered = any(plan.own_lowered for plan in reached)
         self.proven = all(plan.own_proven for plan in reached)
+        self.fills = any(plan.own_fills for plan in reached)
 
     def reached(self) -> "list[Plan]":
         """This plan and all it is made of, each once."""

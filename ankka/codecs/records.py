@@ -63,13 +63,14 @@ class Record(Plan):
         self.of = of
         self.annotation = annotation
         self.convertible = False
+        self._filled: tuple[Field, ...] = ()
 
     def complete(self, fields: tuple[Field, ...]) -> None:
         """Give it its fields."""
         self.fields = fields
         self.parts = tuple(field.plan for field in fields)
         self._keys = tuple(field.key for field in fields)
-        self._read = getter(tuple(field.name for field in fields))
+        self._read = self._written = getter(tuple(field.name for field in fields))
         self._checks = tuple(field.plan.check for field in fields)
         self._lowers = tuple(field.plan.lower for field in fields)
 
@@ -77,12 +78,16 @@ class Record(Plan):
         super().seal()
         self.convertible = self.native
 
+    def link(self) -> None:
+        """Note which fields are to be filled, once the flags of all plans are derived."""
+        self._filled = tuple(field for field in self.fields if field.plan.fills)
+
     def check(self, value: Any) -> None:
         if type(value) is not self.of:
             raise self._not_one(value)
         key = ""
         try:
-            for key, check, item in zip(self._keys, self._checks, self._read(value), strict=True):  # noqa: B007 - for the message
+            for key, check, item in zip(self._keys, self._checks, self._written(value), strict=True):  # noqa: B007 - for the message
                 check(item)
         except Mismatch as mismatch:
             raise mismatch.within(f".{key}") from None
@@ -115,7 +120,10 @@ class Record(Plan):
     def lift(self, data: Any) -> Any:
         if self.convertible:
             try:
-                return msgspec.convert(data, self.annotation)
+                value = msgspec.convert(data, self.annotation)
+                if self.fills:
+                    self.fill(value)
+                return value
             except Exception:
                 return self._lifted(data)  # once more, step by step, to say where it is wrong
         return self._lifted(data)
@@ -143,6 +151,10 @@ class Record(Plan):
             return self.build(values)
         except Exception as error:  # code of the user's (`__post_init__`)
             raise Mismatch(f"{self.name} refuses it: {type(error).__name__}: {error}") from error
+
+    def fill(self, value: Any) -> None:
+        for field in self._filled:
+            field.plan.fill(getattr(value, field.name))
 
     def _refuse_unknown(self, given: dict[str, Any]) -> None:
         """Unknown keys are ignored, unless the class says otherwise."""

@@ -72,6 +72,11 @@ class Union(Plan):
             raise unexpected(self.name, data)
         return member.lift(data)
 
+    def fill(self, value: Any) -> None:
+        member = self._by_type.get(type_of(value))
+        if member is not None and member.fills:
+            member.fill(value)
+
     def schema(self, definitions: Definitions) -> dict[str, Any]:
         return {"anyOf": [part.schema(definitions) for part in self.parts]}
 

@@ -68,6 +68,8 @@ def _build(cls: type[Component[Any]], findings: Findings) -> ComponentDefinition
     _required_methods(cls, findings)
     if is_entity:
         _snapshots(cls, findings)
+    elif cls.__ankka_kind__ is ComponentKind.WORKFLOW:
+        _merge_state(cls, findings)
     marked = collect_marked(cls, findings)
     handlers, steps = _handlers(cls, marked, findings)
     settings = resolved_settings(cls, steps, findings)
@@ -140,6 +142,21 @@ def _snapshots(cls: type[Any], findings: Findings) -> None:
         value: object = getattr(cls, attribute)
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             findings.add(f"{attribute} is {value!r}; a whole number of {least} or more is expected")
+
+
+def _merge_state(cls: type[Any], findings: Findings) -> None:
+    """An override of `merge_state` can be called as the runtime calls it."""
+    function: object = inspect.getattr_static(cls, "merge_state", None)
+    line = "define merge_state(self, base, current, mine): the state that holds both changes"
+    if not inspect.isfunction(function):
+        findings.add(f"merge_state is a {type(function).__name__}; {line}")
+        return
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        findings.add("merge_state must not be async: it decides on its arguments alone")
+    try:
+        inspect.signature(function).bind(None, None, None, None)
+    except TypeError:
+        findings.add(f"merge_state takes ({', '.join(inspect.signature(function).parameters)}); {line}")
 
 
 def _handlers(

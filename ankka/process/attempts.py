@@ -22,6 +22,7 @@ ENDED = "the attempt that makes this call has ended: its answer was given"
 @dataclass(slots=True)
 class _Attempt:
     started: float
+    step: str
     answer: StepAnswer | None = None
     elapsed: float = 0.0
     replaced: bool = False
@@ -41,9 +42,9 @@ class AttemptTable:
     def __len__(self) -> int:
         return len(self._attempts)
 
-    def start(self, token: Token) -> None:
-        """`token` runs from now on."""
-        self._attempts[token] = _Attempt(self._clock())
+    def start(self, token: Token, step: str) -> None:
+        """`token` runs `step` from now on."""
+        self._attempts[token] = _Attempt(self._clock(), step)
 
     def answer(self, answer: StepAnswer) -> bool:
         """Note the answer of a running attempt; false if it had one already (the first stands)."""
@@ -89,7 +90,7 @@ class AttemptTable:
         """All attempts for a hello, each with how long it has run."""
         now = self._clock()
         return tuple(
-            RunningAttempt(token, round((attempt.elapsed if attempt.answer is not None else now - attempt.started) * 1_000_000))
+            RunningAttempt(token, round((attempt.elapsed if attempt.answer is not None else now - attempt.started) * 1_000_000), attempt.step)
             for token, attempt in self._attempts.items()
         )
 

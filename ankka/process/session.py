@@ -240,10 +240,10 @@ class Session:
             if answer is not None:
                 self._send_step_answer(answer)
         elif self.work is None or self.draining:
-            self.attempts.start(token)
+            self.attempts.start(token, frame.step)
             self.answer_step(StepStopped(token, "drained"))
         else:
-            self.attempts.start(token)
+            self.attempts.start(token, frame.step)
             self.work.step(frame)
 
     def _cancel_step(self, frame: CancelStep) -> None:

@@ -38,6 +38,7 @@ class RunningAttempt(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     token: Token
     elapsed: int
+    step: str = ""
 
 
 class Hello(Frame, frozen=True, tag="hello"):

@@ -28,8 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"ankka sidecar: {error}\n")
         return REFUSED
     from ankka_sidecar.assembly import Sidecar  # a wrong option is answered before the server is imported
+    from ankka_sidecar.port_holder import PortTaken
     from ankka_sidecar.ports.journal import CannotOpen
-    from ankka_sidecar.server import PortTaken
 
     async def serve() -> None:
         sidecar = Sidecar(config)

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from ankka_sidecar.adapters.clock import SystemClock
-from ankka_sidecar.adapters.faults import FaultAt, NoFaults
+from ankka_sidecar.adapters.faults import faults_from
 from ankka_sidecar.adapters.journal import urls
 from ankka_sidecar.adapters.journal.memory import MemoryJournal
 from ankka_sidecar.adapters.journal.sqlite import SqliteJournal
@@ -34,7 +34,7 @@ from ankka_sidecar.runtime.node import Node
 from ankka_sidecar.runtime.recovery import Recovery
 from ankka_sidecar.runtime.shutdown import drain
 from ankka_sidecar.runtime.watch import Watch
-from ankka_sidecar.server import Server, bind, check_loopback, make_server, url_of
+from ankka_sidecar.server import Server, bind, check_loopback, make_server, remove_socket, url_of
 
 log = logging.getLogger("ankka.sidecar")
 
@@ -59,7 +59,7 @@ class Sidecar:
         """Serve until stopped. What cannot start raises before anything listens."""
         config = self.config
         check_loopback(config.host, config.port)  # before a journal is made
-        faults = FaultAt.parse(config.faults) if config.faults else NoFaults()
+        faults = faults_from(config.faults)
         journal, leases, shards = await _open_journal(config, faults)
         listener: socket.socket | None = None
         try:
@@ -69,6 +69,7 @@ class Sidecar:
         finally:
             if listener is not None:
                 listener.close()
+                remove_socket(config.host)
             await journal.close()
 
     async def _serve(self, node: Node, leases: Leases, listener: socket.socket) -> None:

@@ -72,11 +72,15 @@ def rate(text: str) -> int:
 
 
 def address(text: str) -> tuple[str, int]:
-    """`HOST:PORT` as a pair; an IPv6 host stands in brackets.
+    """`HOST:PORT` as a pair; an IPv6 host stands in brackets. `unix:///path` is that text and 0.
 
     >>> address("127.0.0.1:9000"), address("[::1]:0")
     (('127.0.0.1', 9000), ('::1', 0))
     """
+    if text.startswith("unix:"):
+        if not re.fullmatch(r"unix:///.{1,100}", text):
+            raise BadSetting(f"{text!r} is not unix:///absolute/path (of at most 100 characters)")
+        return text, 0
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdigit() or int(port) > 65_535 or not host:
         raise BadSetting(f"{text!r} is not HOST:PORT; write for example 127.0.0.1:9000")

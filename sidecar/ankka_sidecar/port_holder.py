@@ -14,6 +14,10 @@ LISTENING = "0A"
 """The state of a listening socket in `/proc/net/tcp`."""
 
 
+class PortTaken(Exception):
+    """The address is in use; the message says by whom."""
+
+
 def describe_holder(host: str, port: int) -> str:
     """The holder of `host:port` by its pid, and the line that uses it if it is a sidecar."""
     pid = _pid_listening(port)

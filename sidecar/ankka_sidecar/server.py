@@ -13,7 +13,8 @@ import uvicorn
 from ankka_sidecar.config import BadSetting
 from ankka_sidecar.http.guard import is_loopback
 from ankka_sidecar.http.protocol import Protocol
-from ankka_sidecar.port_holder import describe_holder
+from ankka_sidecar.port_holder import PortTaken, describe_holder
+from ankka_sidecar.unix_socket import bind_unix, is_unix, path_of
 
 BACKLOG = 2_048
 PORTS_TRIED = 100
@@ -49,19 +50,17 @@ def make_server(app: Any, message_limit: int) -> Server:
     return Server(config)
 
 
-class PortTaken(Exception):
-    """The address is in use; the message says by whom one may ask."""
-
-
 def check_loopback(host: str, port: int) -> None:
     """Refuse (`BadSetting`) an address that others than this machine can reach: there are no tokens yet."""
-    if not is_loopback(host):
+    if not is_unix(host) and not is_loopback(host):
         shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         raise BadSetting(f"--http {shown}: only loopback addresses can be served in this version; use 127.0.0.1:{port}")
 
 
 def bind(host: str, port: int, *, fallback: bool) -> socket.socket:
     """A listening socket; with `fallback` the next free port when that one is taken."""
+    if is_unix(host):
+        return bind_unix(host)
     last: OSError | None = None
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for candidate in range(port, port + (PORTS_TRIED if fallback and port else 1)):
@@ -83,5 +82,13 @@ def bind(host: str, port: int, *, fallback: bool) -> socket.socket:
 
 def url_of(listener: socket.socket) -> str:
     """The URL a listening socket is reached at."""
+    if listener.family == socket.AF_UNIX:
+        return f"unix://{listener.getsockname()}"
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def remove_socket(host: str) -> None:
+    """Take a Unix socket away when nobody listens on it any more."""
+    if is_unix(host):
+        path_of(host).unlink(missing_ok=True)

@@ -1,14 +1,31 @@
-"""Fault points: off in production, and one that kills or fails the sidecar at a named point, for tests."""
+"""Fault points: off in production; for tests, one that kills or fails the sidecar at a named point, and one that counts."""
 
 import os
 import signal
 import threading
+from pathlib import Path
 from typing import Final, Literal, NoReturn
 
-from ankka_sidecar.ports.faults import POINTS
+from ankka_sidecar.ports.faults import POINTS, Faults
 
 Action = Literal["kill", "raise"]
 _ACTIONS: Final[dict[str, Action]] = {"kill": "kill", "raise": "raise"}
+
+
+COUNT: Final = "count:"
+
+
+def faults_from(spec: str | None) -> Faults:
+    """What `ANKKA_FAULTS` asks for: nothing, `count:FILE`, or faults as `FaultAt.parse` reads them.
+
+    >>> type(faults_from(None)).__name__, type(faults_from("append.before:2=kill")).__name__
+    ('NoFaults', 'FaultAt')
+    """
+    if not spec:
+        return NoFaults()
+    if spec.startswith(COUNT):
+        return CountVisits(Path(spec.removeprefix(COUNT)))
+    return FaultAt.parse(spec)
 
 
 class FaultInjected(Exception):
@@ -20,6 +37,17 @@ class NoFaults:
 
     def point(self, name: str) -> None:
         """Do nothing."""
+
+
+class CountVisits:
+    """Adds a line with the point's name to a file at every visit; the file is right also after a kill."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def point(self, name: str) -> None:
+        """Note a visit to `name`."""
+        os.write(self._file, f"{name}\n".encode())
 
 
 class FaultAt:

@@ -82,6 +82,12 @@ class CancelStep(Action, frozen=True):
     token: Token
 
 
+class AbandonStep(Action, frozen=True):
+    """The attempt did not stop within the grace time: nobody waits for it any more."""
+
+    token: Token
+
+
 class AckStep(Action, frozen=True):
     """Tell the process what became of its answer."""
 

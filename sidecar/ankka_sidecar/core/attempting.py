@@ -23,7 +23,7 @@ from ankka.protocol.attempt import Token
 from ankka.protocol.payload import Payload
 from ankka.protocol.spec import ComponentSpec
 from ankka_sidecar.core import workflow as rules
-from ankka_sidecar.core.actions import AckStep, CancelStep, Report, RunStep
+from ankka_sidecar.core.actions import AbandonStep, AckStep, CancelStep, Report, RunStep
 from ankka_sidecar.core.durations import in_words
 from ankka_sidecar.core.inputs import AnswerWaited, AttemptAdopted, AttemptLost, Loaded, StepAnswered, StepChosen, StepSent
 from ankka_sidecar.core.instance import Instance, Limits
@@ -115,6 +115,7 @@ class Attempting(Instance):
     def _dispatch(self, now: int) -> None:
         attempt = self._attempt
         if attempt is not None and attempt.stop_by is not None and attempt.stop_by <= now:
+            self._out.append(AbandonStep(attempt.token))
             self._out.append(Report("warning", f"attempt abandoned, it did not stop within {in_words(self._limits.cancel_grace)}: {attempt.token}"))
             attempt = self._attempt = None
         if attempt is not None or self._chosen or self._suspect is not None or self._answer is not None or self._lost is not None:

@@ -110,7 +110,7 @@ class App:
             await self._node.journal.find(Query(limit=1))
         except JournalUnavailable as error:
             waiting.append(f"the journal does not answer: {error}")
-        if not self._node.dispatcher.attached:
+        if all(process.draining for process in self._node.dispatcher.attached):
             waiting.append("no process is attached")
         if self._node.stopping:
             waiting.append("this sidecar is stopping")

@@ -150,7 +150,7 @@ class Attachments:
         for spec in process.hello.components:
             self._node.kinds[spec.component] = spec.kind
         for running in process.hello.running:
-            process.take_up(running.token)
+            process.take_up(running.token, running.step)
         self._node.dispatcher.add(process)
         self._take_up(process)
         self._node.readmit()

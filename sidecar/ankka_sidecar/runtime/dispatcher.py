@@ -126,17 +126,33 @@ class Dispatcher:
     def submit(self, machine: Instance, action: Asked | RunStep) -> None:
         """Send it to a process now, or when one is free."""
         work = Work(machine, action, self._clock.now())
+        if not self._offer(work, draining=False) and not (self._draining and self._offer(work, draining=True)):
+            self._queues.put(work)
+
+    def _offer(self, work: Work, *, draining: bool) -> bool:
+        """Give the work to a process that is free; to one that drains only where no other takes it."""
         count = len(self._processes)
         for offset in range(count):  # in turn, so that several processes share the work
             process = self._processes[(self._next + offset) % count]
-            if not process.is_attached:
+            if not process.is_attached or process.draining is not draining:
                 continue
             lane = self._lane(process, work)
             if lane is not None and lane.is_free:
                 self._next = (self._next + offset + 1) % count
                 self._send(process, lane, work)
-                return
-        self._queues.put(work)
+                return True
+        return False
+
+    @property
+    def _draining(self) -> bool:
+        return any(process.draining for process in self._processes)
+
+    def abandon(self, token: Token) -> None:
+        """The attempt did not stop in time, and nobody waits for it any more."""
+        for process in self._processes:
+            if token in process.attempts:
+                process.abandon(token)
+                self.freed(process)
 
     def cancel_ask(self, machine: Instance, ask: int) -> None:
         """Nobody waits for that command, query, fold or merge any more."""
@@ -197,7 +213,7 @@ class Dispatcher:
 
     def _step_lane(self, process: Process, component: str, action: RunStep) -> Lane | None:
         step = process.step(component, action.step)
-        if step is None or (process.reserved is not None and process.reserved != action.token):
+        if step is None or process.draining or (process.reserved is not None and process.reserved != action.token):
             return None
         if action.alone and process.attempts:
             # It gets this process when what runs there has ended; nothing new is given to it meanwhile.

@@ -65,6 +65,7 @@ class Performer:
             actions.CancelAsk: self._cancel_ask,
             actions.RunStep: dispatcher.submit,
             actions.CancelStep: self._cancel_step,
+            actions.AbandonStep: self._abandon_step,
             actions.AckStep: self._ack,
             actions.Append: self._append,
             actions.PutSnapshot: self._put_snapshot,
@@ -154,7 +155,9 @@ class Performer:
     async def _prune_rows(self, component: str, instance: str, generation: int) -> None:
         self._faults.point("prune.before")
         try:
-            while await self._journal.prune(component, instance, generation, PRUNE_CHUNK) == PRUNE_CHUNK:
+            pruned = PRUNE_CHUNK
+            while pruned == PRUNE_CHUNK:
+                pruned = await self._journal.prune(component, instance, generation, PRUNE_CHUNK)
                 self._faults.point("prune.after")
         except JournalUnavailable as error:  # the rows of a dead generation do no harm
             log.warning("rows of the deleted %s/%s stay for now: %s", component, instance, error)
@@ -172,6 +175,12 @@ class Performer:
     def _cancel_step(self, machine: Instance, action: actions.CancelStep) -> None:
         self._dispatcher.cancel_step(action.token)
         self._replaced(action.token)
+
+    def _abandon_step(self, machine: Instance, action: actions.AbandonStep) -> None:
+        open_calls = self._open_calls(action.token)
+        if open_calls:
+            log.warning("%s was abandoned with calls under way: %s", action.token, ", ".join(open_calls))
+        self._dispatcher.abandon(action.token)
 
     def _ack(self, machine: Instance, action: actions.AckStep) -> None:
         process = self._answered_by.pop(action.token, None)

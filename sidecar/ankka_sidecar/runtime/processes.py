@@ -80,8 +80,8 @@ class Process:
 
     @property
     def is_attached(self) -> bool:
-        """It is connected and takes work."""
-        return self.link is not None and not self.draining and not self.silent
+        """It is connected and takes work; one that drains, no step attempts, but what its running steps call."""
+        return self.link is not None and not self.silent
 
     @property
     def noted(self) -> AttachedProcess:
@@ -135,11 +135,18 @@ class Process:
         lane.used += 1
         self.attempts[token] = lane
 
-    def take_up(self, token: Token) -> None:
-        """Note an attempt that it came back with; its step is not told, so it takes an ordinary place."""
+    def take_up(self, token: Token, name: str) -> None:
+        """Note an attempt of the step of that name, which it came back with."""
         if token not in self.attempts:
-            self.steps.used += 1
-            self.attempts[token] = self.steps
+            step = self.step(token.component, name)
+            lane = self.threads if step is not None and step.threaded else self.steps
+            lane.used += 1
+            self.attempts[token] = lane
+
+    def abandon(self, token: Token) -> None:
+        """Nobody waits for that attempt any more. Its place is free, unless it holds a thread: only its end frees that."""
+        if self.attempts.get(token) is self.steps:
+            self.ended(token)
 
     def ended(self, token: Token) -> bool:
         """The attempt is over there."""

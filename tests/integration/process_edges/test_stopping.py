@@ -64,7 +64,6 @@ def test_a_step_that_does_not_is_given_back_and_the_process_leaves(programs: Pro
     assert (lifecycle["status"], lifecycle["attempt"], lifecycle["retries"]) == ("Running", 2, {})
 
 
-@pytest.mark.xfail(strict=True, reason="the sidecar sends a draining process no commands, not even those its running steps wait for")
 def test_calls_of_running_steps_are_answered_while_the_process_drains(programs: Programs) -> None:
     sidecar = programs.sidecar()
     process = programs.process(SERVICE, sidecar)

@@ -3,14 +3,11 @@
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from ankka import ComponentClient
 from tests.integration.process_edges.test_stopping import SERVICE
 from tests.integration.support.programs import Programs
 
 
-@pytest.mark.xfail(strict=True, reason="the sidecar does not listen on unix sockets yet")
 async def test_a_workflow_runs_over_a_unix_socket(programs: Programs, tmp_path: Path) -> None:
     path = tmp_path / "ankka.sock"
     journal = f"sqlite:///{tmp_path / 'journal.db'}"

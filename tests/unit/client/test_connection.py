@@ -179,8 +179,8 @@ async def test_a_step_sent_again_is_not_run_again() -> None:
 async def test_the_clock_of_an_attempt_goes_on_while_apart_and_stops_with_its_answer() -> None:
     now = 100.0
     session = Session(this_process(), lambda: now, sdk="test")
-    session.attempts.start(TOKEN)
-    session.attempts.start(OTHER)
+    session.attempts.start(TOKEN, "charge")
+    session.attempts.start(OTHER, "charge")
     now = 101.5
     session.answer_step(StepDone(TOKEN, 1, EndRun()))
     now = 104.0

@@ -6,6 +6,24 @@
 from typing import Any
 
 import msgspec
+from ankka_sidecar.core.actions import Action, Append, AskFold, AskHandler, Load, Passivate, Reply, Report, RunStep, WakeAt
+from ankka_sidecar.core.entity_instance import EntityInstance
+from ankka_sidecar.core.events import AnyEvent
+from ankka_sidecar.core.inputs import (
+    Appended,
+    CallMade,
+    EndAsked,
+    HandlerAnswered,
+    Input,
+    LifecycleAsked,
+    Loaded,
+    StepAnswered,
+    StepSent,
+    Woke,
+)
+from ankka_sidecar.core.instance import Instance, Limits
+from ankka_sidecar.core.records import EntityRecord, WorkflowRecord
+from ankka_sidecar.core.workflow_instance import WorkflowInstance
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
@@ -27,24 +45,6 @@ from ankka.protocol.frames import (
 from ankka.protocol.lifecycle import WorkflowLifecycle
 from ankka.protocol.payload import Payload, StepTarget
 from ankka.protocol.spec import BackoffSpec, ComponentKind, ComponentSpec, RecoverySpec, StepSpec
-from ankka_sidecar.core.actions import Action, Append, AskFold, AskHandler, Load, Passivate, Reply, Report, RunStep, WakeAt
-from ankka_sidecar.core.entity_instance import EntityInstance
-from ankka_sidecar.core.events import AnyEvent
-from ankka_sidecar.core.inputs import (
-    Appended,
-    CallMade,
-    EndAsked,
-    HandlerAnswered,
-    Input,
-    LifecycleAsked,
-    Loaded,
-    StepAnswered,
-    StepSent,
-    Woke,
-)
-from ankka_sidecar.core.instance import Instance, Limits
-from ankka_sidecar.core.records import EntityRecord, WorkflowRecord
-from ankka_sidecar.core.workflow_instance import WorkflowInstance
 
 S = 1_000_000
 T0 = 1_700_000_000 * S
@@ -141,7 +141,8 @@ class Driver:
 
     @property
     def ask(self) -> int:
-        return self.last(AskHandler, AskFold).ask
+        asked: AskHandler | AskFold = self.last(AskHandler, AskFold)
+        return asked.ask
 
     # --- the journal ---
 
@@ -151,7 +152,8 @@ class Driver:
 
     @property
     def effect(self) -> int:
-        return self.last(Append).effect
+        append: Append = self.last(Append)
+        return append.effect
 
     def last(self, *kinds: type[Any]) -> Any:
         for action in reversed(self.asked):
@@ -195,9 +197,8 @@ class WorkflowDriver(Driver):
 
     @property
     def token(self) -> Token:
-        token = self.last(RunStep).token
-        assert isinstance(token, Token)
-        return token
+        sent: RunStep = self.last(RunStep)
+        return sent.token
 
     def done(self, outcome: Outcome, *, state: str | None = None, base: int = 0, token: Token | None = None) -> list[Action]:
         """The attempt answers with its step's effect."""
@@ -230,9 +231,7 @@ class EntityDriver(Driver):
         if load:
             self.loaded()
 
-    def does(
-        self, *events: str, state: str | None = None, delete: bool = False, expire: int | None = None, ask: int | None = None
-    ) -> list[Action]:
+    def does(self, *events: str, state: str | None = None, delete: bool = False, expire: int | None = None, ask: int | None = None) -> list[Action]:
         payloads = tuple(value(event) for event in events)
         return self.answer(EntityCommandDone(0, value("ok"), payloads, None if state is None else value(state), delete, expire), ask)
 

@@ -1,12 +1,12 @@
 """Step attempts in a workflow's machine: tokens, replacement, faults, settings (W4-W7, W17, I8, I10, I12)."""
 
 import pytest
-
-from ankka.protocol.attempt import Token
-from ankka.protocol.payload import StepTarget
 from ankka_sidecar.core.actions import AckStep, Append, AskHandler, CancelStep, Report, RunStep
 from ankka_sidecar.core.events import Ended, Failed, FailedOver, Interrupted, Retried, Transitioned
 from ankka_sidecar.core.inputs import AttemptLost, StepSent
+
+from ankka.protocol.attempt import Token
+from ankka.protocol.payload import StepTarget
 from tests.unit.core.machine import CHECKOUT, END, ONE, T0, S, WorkflowDriver, fail, goto, kinds, reply, step, value, workflow
 
 RETRY = workflow(step("charge", retries=1, to="compensate"), step("compensate"), step("reserve"))

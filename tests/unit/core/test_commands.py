@@ -1,15 +1,15 @@
 """Commands and queries of a workflow's machine: W1-W3, W13, the mailbox, turns, timeouts."""
 
 import pytest
-
-from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import EntityCommandDone, Folded
-from ankka.protocol.payload import StepTarget
 from ankka_sidecar.core.actions import Append, AskHandler, CancelAsk, Reply, RunStep
 from ankka_sidecar.core.events import Ended, Started, Transitioned, Updated
 from ankka_sidecar.core.inputs import AskLost, CallDropped
 from ankka_sidecar.core.instance import Limits
 from ankka_sidecar.core.workflow import evolve
+
+from ankka.protocol.errors import Error, ErrorCode
+from ankka.protocol.frames import EntityCommandDone, Folded
+from ankka.protocol.payload import StepTarget
 from tests.unit.core.machine import END, LOAD, T0, S, WorkflowDriver, goto, kinds, refusals, reply, value
 
 CONFLICT = Error(ErrorCode.CONFLICT, "no")
@@ -176,7 +176,7 @@ def test_w14_what_a_command_set_under_a_running_step_is_named_by_the_steps_event
     it.does(state="s1")
     it.stored()
     it.done(END, state="mine", base=1)
-    assert it.event() == Ended(T0, "charge", True, (2,))
+    assert it.event() == Ended(T0, "charge", changed=True, overwrote=(2,))
     it.stored()
     assert it.machine.state == value("mine")
 

@@ -1,9 +1,10 @@
 """Deadlines in a workflow's machine: budget, pause, passivation (W8, W9, I9); no wake-up is lost, none comes in a loop."""
 
-from ankka.protocol.payload import StepTarget
 from ankka_sidecar.core.actions import AckStep, Append, CancelStep, RunStep, WakeAt
 from ankka_sidecar.core.events import Ended, Failed, Paused, Resumed, Transitioned
 from ankka_sidecar.core.inputs import AppendRefused, EndAsked, Woke
+
+from ankka.protocol.payload import StepTarget
 from tests.unit.core.machine import END, GONE, LOAD, T0, S, WorkflowDriver, goto, kinds, pause, reply, step, value, workflow
 
 MINUTE = workflow(step("charge", timeout=600 * S), step("reserve"), timeout=60 * S)

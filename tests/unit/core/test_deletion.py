@@ -1,14 +1,14 @@
 """Deletion and awaiting the end: generations (W10), who waits and what they hear."""
 
 import pytest
-
-from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.payload import Payload
 from ankka_sidecar.core.actions import AckStep, Append, CancelStep, Prune, Reply, Report, RunStep
 from ankka_sidecar.core.events import Deleted
 from ankka_sidecar.core.inputs import AppendFenced, AttemptAdopted, AttemptLost, CallDropped
 from ankka_sidecar.core.records import WorkflowRecord
 from ankka_sidecar.core.waiters import answer_to, waiter_for
+
+from ankka.protocol.errors import Error, ErrorCode
+from ankka.protocol.payload import Payload
 from tests.unit.core.machine import CHECKOUT_SPEC, END, T0, S, WorkflowDriver, fail, goto, kinds, pause, refusals, reply, value
 
 

@@ -4,6 +4,7 @@ from ankka_sidecar.core.actions import AckStep, Append, AskHandler, CancelStep, 
 from ankka_sidecar.core.events import Interrupted, Retried, Updated
 from ankka_sidecar.core.inputs import AppendUncertain, AttemptAdopted, AttemptLost, Woke
 from ankka_sidecar.core.records import WorkflowRecord
+
 from tests.unit.core.machine import CHECKOUT_SPEC, END, LOAD, T0, S, WorkflowDriver, kinds, reply, value
 
 

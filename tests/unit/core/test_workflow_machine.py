@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from ankka_sidecar.core import inputs
+from ankka_sidecar.core.journalling import Phase
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
@@ -11,8 +13,6 @@ from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.frames import EndRun, FailRun, GoTo, PauseFor, Refused, Replied, StepDone, StepFaulted, StepStopped, WorkflowCommandDone
 from ankka.protocol.lifecycle import LifecycleStatus
 from ankka.protocol.payload import Payload, StepTarget
-from ankka_sidecar.core import inputs
-from ankka_sidecar.core.journalling import Phase
 from tests.unit.core.machine import S
 from tests.unit.core.workflow_world import SPEC, World
 
@@ -33,10 +33,7 @@ class WorkflowMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World.__new__(World)
-        self.world.sent = set()
-        self.world.promises = {}
-        World.__init__(self.world)
+        self.world = World()
         self.history: list[Token] = []
         self.old_asks: list[int] = []
         self.disturbed = 0
@@ -95,8 +92,8 @@ class WorkflowMachine(RuleBasedStateMachine):
             call = asked.call.call
             promised = Payload(b"done %d" % call)
             journalled = world.record.sequence > 0 if delete else state is not None or target is not None
-            if call in world.waiting and journalled:
-                world.waiting[call] = promised
+            if call in world.waiting:
+                world.waiting[call] = promised if journalled else None
                 world.promises[call] = -1
             world.give(inputs.HandlerAnswered(ask, WorkflowCommandDone(0, promised, state, target, delete), SPEC))
             if world.appending is not None and call in world.promises:
@@ -194,7 +191,9 @@ class WorkflowMachine(RuleBasedStateMachine):
                 world.strays.update(world.running)
                 world.running.clear()
                 world.queued = None
+                world.excused = True
                 world.give(inputs.AppendFenced(effect))
+                world.excused = False
                 world.begin(foreign=True)
             case _:
                 world.give(inputs.AppendUncertain(effect, "who knows"))
@@ -273,6 +272,7 @@ class WorkflowMachine(RuleBasedStateMachine):
         world = self.world
         assert world.record.status is not LifecycleStatus.RUNNING
         assert not world.asks
+        assert world.record.is_live or not [waiter for waiter in world.machine._waiters if waiter.run <= world.record.run]
         unheard = {call for call in world.waiting if call not in {waiter.call for waiter in world.machine._waiters}}
         assert not unheard, f"callers that nobody answers: {unheard}"
 

@@ -1,13 +1,6 @@
 """The rules of a workflow by themselves: `evolve`, `decide_…`, `due` and `deadline` (W1, W6-W11, I7-I10)."""
 
 import pytest
-
-from ankka.protocol.attempt import Token
-from ankka.protocol.errors import ErrorCode
-from ankka.protocol.frames import StepDone, WorkflowCommandDone
-from ankka.protocol.lifecycle import LifecycleStatus
-from ankka.protocol.payload import StepTarget
-from ankka.protocol.spec import BackoffSpec, RecoverySpec
 from ankka_sidecar.core import workflow as rules
 from ankka_sidecar.core.durations import LAST
 from ankka_sidecar.core.events import (
@@ -27,6 +20,13 @@ from ankka_sidecar.core.events import (
 from ankka_sidecar.core.records import Failure, Pause, Pending, WorkflowRecord
 from ankka_sidecar.core.retry import delay
 from ankka_sidecar.core.workflow import Fault
+
+from ankka.protocol.attempt import Token
+from ankka.protocol.errors import ErrorCode
+from ankka.protocol.frames import StepDone, WorkflowCommandDone
+from ankka.protocol.lifecycle import LifecycleStatus
+from ankka.protocol.payload import StepTarget
+from ankka.protocol.spec import BackoffSpec, RecoverySpec
 from tests.unit.core.machine import END, S, fail, goto, pause, value
 
 A, B, C = StepTarget("a"), StepTarget("b", value("1")), StepTarget("c")
@@ -41,13 +41,18 @@ def after(*events: WorkflowEvent) -> WorkflowRecord:
     return record
 
 
+def evolved(record: WorkflowRecord, event: WorkflowEvent | None) -> WorkflowRecord:
+    assert event is not None
+    return rules.evolve(record, event)
+
+
 def command(transition: StepTarget | None = None, state: str | None = None, *, delete: bool = False) -> WorkflowCommandDone:
     return WorkflowCommandDone(0, value("ok"), None if state is None else value(state), transition, delete)
 
 
 def test_w1_a_start_begins_a_life_and_journals_its_instant_and_its_budget() -> None:
     event = rules.decide_command(WorkflowRecord(), command(A, "s"), "go", 60 * S, "trace", 10)
-    assert event == Started(10, 1, A, "go", 10 + 60 * S, 60 * S, True, "trace")
+    assert event == Started(10, 1, A, "go", 10 + 60 * S, 60 * S, changed=True, trace="trace")
     assert after(STARTED) == WorkflowRecord(
         generation=10, sequence=1, status=LifecycleStatus.RUNNING, run=1, started_at=10, updated_at=10, until=10 + 60 * S, budget=60 * S,
         pending=Pending(A, 1), state_sequence=1,
@@ -58,7 +63,7 @@ def test_w1_a_transition_of_a_live_run_redirects_it_and_keeps_its_budget() -> No
     record = after(STARTED, Retried(20, "a", 2, "no"))
     event = rules.decide_command(record, command(B), "go", 5 * S, None, 30)
     assert event == Transitioned(30, B, "go", redirected=True)
-    redirected = rules.evolve(record, event)
+    redirected = evolved(record, event)
     assert redirected.pending == Pending(B, 3)
     assert (redirected.until, redirected.run, redirected.started_at, redirected.retries) == (record.until, 1, 10, {"a": 1})
 
@@ -68,7 +73,7 @@ def test_w1_a_transition_out_of_an_end_starts_a_run_with_everything_anew(end: Wo
     record = after(STARTED, Retried(15, "a", 2, "no"), end)
     event = rules.decide_command(record, command(B), "go", None, None, 30)
     assert event == Started(30, 2, B, "go")
-    again = rules.evolve(record, event)
+    again = evolved(record, event)
     assert (again.run, again.started_at, again.until, again.retries, again.failure) == (2, 30, None, {}, None)
     assert (again.generation, again.sequence, again.state_sequence) == (10, 4, 1)
 
@@ -76,7 +81,7 @@ def test_w1_a_transition_out_of_an_end_starts_a_run_with_everything_anew(end: Wo
 def test_w1_a_command_that_only_sets_the_state_starts_nothing() -> None:
     event = rules.decide_command(WorkflowRecord(), command(state="s"), "go", 60 * S, None, 10)
     assert event == Updated(10, "go")
-    assert rules.evolve(WorkflowRecord(), event) == WorkflowRecord(generation=10, sequence=1, updated_at=10, state_sequence=1)
+    assert evolved(WorkflowRecord(), event) == WorkflowRecord(generation=10, sequence=1, updated_at=10, state_sequence=1)
 
 
 def test_w2_a_reply_alone_journals_nothing() -> None:
@@ -196,7 +201,7 @@ def test_w10_delete_leaves_the_generation_and_nothing_else() -> None:
     record = after(STARTED)
     event = rules.decide_command(record, command(delete=True), "go", None, None, 20)
     assert event == Deleted(20, "go")
-    assert rules.evolve(record, event) == WorkflowRecord(generation=10)
+    assert evolved(record, event) == WorkflowRecord(generation=10)
     assert rules.decide_command(WorkflowRecord(), command(delete=True), "go", None, None, 20) is None
 
 
@@ -217,8 +222,10 @@ def test_w11_an_interruption_is_another_attempt_of_the_visit_and_no_retry() -> N
 def test_w14_a_steps_state_names_the_updates_it_overwrote() -> None:
     record = after(STARTED, Updated(20, "go"), Updated(21, "go"))
     assert record.changed == (2, 3)
-    assert rules.decide_step(record, StepDone(TOKEN, 2, END, value("s")), 30) == Ended(30, "a", True, (3,))
-    assert rules.decide_step(record, StepDone(TOKEN, 1, goto("b"), value("s")), 30) == Transitioned(30, StepTarget("b"), "a", False, True, (2, 3))
+    assert rules.decide_step(record, StepDone(TOKEN, 2, END, value("s")), 30) == Ended(30, "a", changed=True, overwrote=(3,))
+    assert rules.decide_step(record, StepDone(TOKEN, 1, goto("b"), value("s")), 30) == Transitioned(
+        30, StepTarget("b"), "a", changed=True, overwrote=(2, 3)
+    )
     assert rules.decide_step(record, StepDone(TOKEN, 1, END), 30) == Ended(30, "a"), "a step without a state of its own overwrites nothing"
     assert after(STARTED, Updated(20, "go"), Transitioned(30, B, "a")).changed == ()
 

@@ -7,24 +7,30 @@ one attempt at a time (W4, W5), no wake-up in the past, nothing left behind at p
 from collections import Counter
 
 import msgspec
-
-from ankka.protocol.attempt import Token
-from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.payload import Payload
 from ankka_sidecar.core import actions as act
 from ankka_sidecar.core import events as facts
 from ankka_sidecar.core import inputs
 from ankka_sidecar.core.instance import Limits
 from ankka_sidecar.core.journalling import Phase
 from ankka_sidecar.core.records import WorkflowRecord, next_place
-from ankka_sidecar.core.workflow import deadline, evolve
+from ankka_sidecar.core.workflow import deadline, decide_deadline, evolve
 from ankka_sidecar.core.workflow_instance import WorkflowInstance
-from tests.unit.core.machine import CHECKOUT, ONE, S, T0, step, workflow
+
+from ankka.protocol.attempt import Token
+from ankka.protocol.errors import Error, ErrorCode
+from ankka.protocol.payload import Payload
+from tests.unit.core.machine import CHECKOUT, ONE, T0, S, step, workflow
 
 LIMITS = Limits(handler_timeout=10 * S, cancel_grace=5 * S, passivate_after=120 * S, max_mailbox=4)
 SPEC = workflow(
     step("a", timeout=8 * S, retries=1, to="c"), step("b", timeout=20 * S, retries=2, backoff=3 * S), step("c", timeout=8 * S), timeout=90 * S
 )
+
+
+def record_of(action: act.Append) -> WorkflowRecord:
+    """The record an append carries."""
+    assert isinstance(action.record, WorkflowRecord)
+    return action.record
 
 
 class World:
@@ -38,14 +44,19 @@ class World:
         self.salt = 0
         self.waiting: dict[int, Payload | None] = {}
         """Calls that have no answer yet, with the reply that must not leave before its effect."""
+        self.promises: dict[int, int] = {}
+        """The effect that a call's reply waits for."""
         self.dropped: set[int] = set()
         self.calls = 0
         self.running: dict[Token, int | None] = {}
         """What a process runs, and when it was told to stop."""
+        self.sent: set[Token] = set()
         self.strays: dict[Token, int | None] = {}
         """What was said to be lost and runs all the same."""
         self.told: Counter[str] = Counter()
         self.restarts = 0
+        self.excused = False
+        """The machine may leave whatever is due: its shard is another node's, or its journal cannot be read."""
         self.incarnation = 0
         self.begin(foreign=False)
 
@@ -118,14 +129,19 @@ class World:
         assert self.appending is None, "one append at a time"
         assert not [ask for ask in self.asks.values() if not ask.call.read_only], "nothing is decided while a handler is out"
         assert (action.generation, action.sequence) == next_place(self.record, action.event.at), "I1: without gaps"
-        assert action.record == evolve(self.record, action.event), "I6"
-        listing = deadline(action.record) != deadline(self.record) or action.record.status != self.record.status
+        assert not isinstance(action.event, facts.Persisted)
+        record = record_of(action)
+        assert record == evolve(self.record, action.event), "I6"
+        listing = deadline(record) != deadline(self.record) or record.status != self.record.status
         assert action.listing_changed or not listing, "I9: every deadline has its row"
         self.appending = action
 
     def replies(self, action: act.Reply) -> None:
         assert action.call in self.waiting or action.call in self.dropped or self.restarts, "one reply per call"
         promised = self.waiting.pop(action.call, None)
+        if isinstance(action.result, Error) and action.result.code is ErrorCode.UNAVAILABLE:
+            done = self.promises.get(action.call) in {row.effect for row in self.rows}
+            assert not done, "UNAVAILABLE means certainly not done"
         if promised is not None and action.result == promised:
             last = self.rows[-1].effect if self.rows else 0
             assert last == self.promises[action.call], "I3: a reply leaves behind its effect"
@@ -150,15 +166,14 @@ class World:
                 places[token] = self.now
 
     def passivates(self) -> None:
-        assert not (self.queued or self.asks or self.appending), "nothing under way is left behind"
+        under_way = (self.queued, self.appending, *self.asks)
+        assert under_way == (None, None), "nothing under way is left behind"
         assert not [token for token, told in self.running.items() if told is None or self.now < told + LIMITS.cancel_grace]
         assert not (self.waiting.keys() - self.dropped), "no caller is left behind"
+        assert self.excused or decide_deadline(self.record, self.now) is None, "nothing is left while something is due"
         self.gone, self.wake = True, None
 
     # --- what happens to the machine ---
-
-    sent: set[Token]
-    promises: dict[int, int]
 
     def send(self) -> None:
         """The queued attempt goes to the process."""
@@ -178,7 +193,7 @@ class World:
             following = isinstance(action.event, (facts.Started, facts.Updated, facts.Deleted))
             assert following, f"I7: {action.event} of a run that has ended"
         self.rows.append(action)
-        self.record = action.record
+        self.record = record_of(action)
         encoded = msgspec.msgpack.encode(action.record)
         assert msgspec.msgpack.decode(encoded, type=WorkflowRecord) == action.record
         self.state = None if isinstance(action.event, facts.Deleted) else action.state or self.state
@@ -195,7 +210,9 @@ class World:
     def fail_load(self) -> None:
         """The journal cannot be read now."""
         self.load_out = False
+        self.excused = True
         self.give(inputs.LoadFailed(Error(ErrorCode.UNAVAILABLE, "no journal")))
+        self.excused = False
 
     def sleep(self, duration: int) -> None:
         """Time passes; the timer wakes the machine when it asked for it."""
