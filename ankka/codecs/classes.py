@@ -61,7 +61,7 @@ class DataclassRecord(Record):
 
 def own_values(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     """A function that reads these fields from an instance's own `__dict__`; `OddFields` where one is not there."""
-    read: Callable[[Any], Any] = itemgetter(*names)
+    read = cast("Callable[[Any], Any]", itemgetter(*names))
     single = len(names) == 1
 
     def own(value: Any) -> tuple[Any, ...]:

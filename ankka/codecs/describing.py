@@ -21,13 +21,16 @@ def found(value: Any) -> str:
     """
     if value is None:
         return "None"
+    return f"{type(value).__name__} {shortened(value)}"
+
+
+def shortened(value: Any) -> str:
+    """The `repr()` of a value, shortened to 60 characters."""
     try:
         text = _repr.repr(value)
     except Exception:  # a repr of the user's may raise anything; the message must come out all the same
         text = "(its repr() raises)"
-    if len(text) > SHOWN:
-        text = text[: SHOWN - 1] + "…"
-    return f"{type(value).__name__} {text}"
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
 def type_name(annotation: Any) -> str:

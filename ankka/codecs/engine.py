@@ -69,7 +69,7 @@ class Engine:
         try:
             return self.lift(_parse(data))
         except msgspec.DecodeError as error:
-            raise Mismatch(f"not JSON: {error}" if data else "empty, where JSON is expected") from None
+            raise Mismatch(f"not JSON: {str(error).removeprefix('JSON is malformed: ')}" if data else "empty, where JSON is expected") from None
         except RecursionError:
             raise Mismatch(_DEEP) from None
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-import msgspec
-
 from ankka.codecs.codec import Codec
 from ankka.codecs.engine import Engine
 from ankka.codecs.errors import CodecError, Mismatch, UnresolvedType
+from ankka.codecs.plain import not_utf8, parsed
 from ankka.codecs.plan import Kind
 from ankka.protocol.payload import JSON, NOTHING, TEXT, Payload
 
@@ -94,9 +93,9 @@ class JsonCodec(Codec[T], Generic[T]):
             if kinds is Kind.STRING:
                 return payload.data.decode()
             if kinds and not kinds & ~(Kind.NUMBER | Kind.BOOLEAN):
-                return msgspec.json.decode(payload.data)
-        except (UnicodeDecodeError, msgspec.DecodeError) as error:
-            raise Mismatch(f"expected {self.type_name}, got text that is none: {error}") from None
+                return parsed(payload.data, self.type_name)
+        except UnicodeDecodeError as error:
+            raise not_utf8(error) from None
         raise self.not_taken(payload)
 
     def schema(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 import msgspec
 
 from ankka.codecs.codec import Codec
+from ankka.codecs.describing import shortened
 from ankka.codecs.done import DONE, Done
 from ankka.codecs.engine import Engine
 from ankka.codecs.errors import Mismatch, unexpected
@@ -15,6 +16,20 @@ from ankka.protocol.payload import BYTES, JSON, NOTHING, TEXT, Payload
 T = TypeVar("T")
 
 PRIMITIVES: Final = (str, int, float, bool)
+
+
+def parsed(data: bytes, expected: str) -> Any:
+    """The JSON value that plain text stands for; a `Mismatch` that says `expected` if it is none."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        text = data.decode()
+    raise Mismatch(f"expected {expected}, got {f'text {shortened(text)}' if text else 'an empty text'}")
+
+
+def not_utf8(error: UnicodeDecodeError) -> Mismatch:
+    """The mismatch of bytes that are no text."""
+    return Mismatch(f"not UTF-8: {error}")
 
 
 class TextCodec(Codec[T], Generic[T]):
@@ -48,11 +63,11 @@ class TextCodec(Codec[T], Generic[T]):
         try:
             if self._raw:
                 return cast("T", self._engine.lift(data.decode()))
-            return cast("T", self._engine.decode(data))
+            return cast("T", self._engine.lift(parsed(data, self.primitive)))
         except Mismatch as mismatch:
             raise self.wrong(mismatch, role) from None
         except UnicodeDecodeError as error:
-            raise self.wrong(Mismatch(f"not UTF-8: {error}"), role) from None
+            raise self.wrong(not_utf8(error), role) from None
 
     def encode_payload(self, value: T, role: str = "value") -> Payload:
         return Payload(self._encoded(value, role), TEXT, self.manifest)

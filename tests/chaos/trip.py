@@ -53,10 +53,10 @@ class Boom(Exception):
     """What the failing steps raise."""
 
 
-def runs_before(instance: str, name: str) -> int:
-    """How often that step of that instance has run; O(lines of the ledger)."""
+def has_run(instance: str, name: str) -> bool:
+    """Whether that step of that instance has run."""
     lines = LEDGER.read_text().splitlines() if LEDGER.exists() else []
-    return sum(line.startswith(f"{instance} {name} ") for line in lines)
+    return any(line.startswith(f"{instance}/{name} {name} ") for line in lines)
 
 
 class TripWorkflow(Workflow[Trip]):
@@ -117,9 +117,8 @@ class TripWorkflow(Workflow[Trip]):
 
     def _been(self, name: str) -> Trip:
         """Note this run; the state that says so."""
-        token = self.context.attempt
         with LEDGER.open("a") as ledger:
-            ledger.write(f"{self.entity_id} {name} {token}\n")
+            ledger.write(f"{self.entity_id}/{self.state.plan} {name} {self.context.attempt}\n")
         dying.at("step running")
         dying.after_return("step answered")
         return replace(self.state, trail=(*self.state.trail, name))
@@ -144,7 +143,7 @@ class TripWorkflow(Workflow[Trip]):
 
     @step("retry")
     async def retry(self) -> WorkflowStepEffect[Trip]:
-        is_first = not runs_before(self.entity_id, "retry")
+        is_first = not has_run(self.entity_id, "retry")
         trip = self._been("retry")
         if is_first:
             raise Boom("the first run fails")

@@ -78,8 +78,9 @@ class Attempting(Instance):
             return False
         self.record = record
         self.state = loaded.state
-        # A machine that was ready before knows what it has sent, whoever wrote the last row.
-        if not self._was_ready and loaded.foreign and rules.due(record, now) is not None:
+        # A machine that was ready before knows what it has sent, whoever wrote the last row. A run that is held now may
+        # have been sent before.
+        if not self._was_ready and loaded.foreign and rules.due(msgspec.structs.replace(record, held=False), now) is not None:
             self._suspect = self._pending_token()
         return True
 
@@ -157,7 +158,7 @@ class Attempting(Instance):
 
     def _on_adopted(self, adopted: AttemptAdopted, now: int) -> None:
         if self.phase is not Phase.READY:
-            self._early.append(adopted)
+            self._keep(adopted)
             return
         token, attempt = adopted.token, self._attempt
         if token != self._pending_token():
@@ -175,7 +176,7 @@ class Attempting(Instance):
 
     def _on_attempt_lost(self, lost: AttemptLost, now: int) -> None:
         if self.phase is not Phase.READY:
-            self._early.append(lost)
+            self._keep(lost)
             return
         if self._suspect == lost.token:
             self._suspect = None
@@ -193,7 +194,7 @@ class Attempting(Instance):
         if self.phase is Phase.READY:
             self._take_answer(given, now)
         else:
-            self._early.append(AnswerWaited(given, now))
+            self._keep(AnswerWaited(given, now))
 
     def _on_answer_waited(self, waited: AnswerWaited, now: int) -> None:
         self._take_answer(waited.given, waited.at)

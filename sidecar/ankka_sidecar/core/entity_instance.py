@@ -87,17 +87,17 @@ class EntityInstance(Instance):
             self._unfolded = self._unfolded[self._folding :]
             self._take_queries(now)
         elif isinstance(answer, Refused):
-            self._fold_lost(answer.error)
+            self._fold_lost(answer.error, now)
         else:
-            self._fold_lost(Error(ErrorCode.INTERNAL, f"a fold answered {type(answer).__name__}"))
+            self._fold_lost(Error(ErrorCode.INTERNAL, f"a fold answered {type(answer).__name__}"), now)
 
     def _take_queries(self, now: int) -> None:
         if not self._unfolded:
-            early, self._early = self._early, []
+            early, self._early = self._early or (), None
             for given in early:
                 self._take(given, now)
 
-    def _fold_lost(self, error: Error) -> None:
+    def _fold_lost(self, error: Error, now: int) -> None:
         self._fail_callers(error)
 
     # --- calls -----------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class EntityInstance(Instance):
 
     def _on_lifecycle_asked(self, asked: LifecycleAsked, now: int) -> None:
         if self.phase is not Phase.READY:
-            self._early.append(asked)
+            self._keep(asked)
             return
         self._out.append(Reply(asked.call, lifecycle.as_payload(lifecycle.of_entity(self.record))))
 
@@ -124,7 +124,7 @@ class EntityInstance(Instance):
 
     def _decide(self, now: int) -> bool:
         if self._operators:
-            return self._decide_operator(self._operators.pop(0), now)
+            return self._decide_operator(self._next_operator(), now)
         event = rules.decide_deadline(self.record, now)
         if event is None:
             return False

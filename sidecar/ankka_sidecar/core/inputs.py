@@ -196,5 +196,9 @@ class AppendUncertain(Input, frozen=True):
     message: str
 
 
+class RoomNeeded(Input, frozen=True):
+    """There are more resident machines than there should be: leave, if nothing is under way."""
+
+
 class Woke(Input, frozen=True):
     """An instant that was asked for by `WakeAt` has come."""

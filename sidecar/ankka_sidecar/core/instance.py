@@ -46,9 +46,10 @@ from ankka_sidecar.core.inputs import (
     Loaded,
     LoadFailed,
     OperatorAsked,
+    RoomNeeded,
     Woke,
 )
-from ankka_sidecar.core.journalling import Journalled, Phase
+from ankka_sidecar.core.journalling import NO_ACTIONS, Journalled, Phase
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -81,9 +82,9 @@ class Instance(Journalled):
         super().__init__(component, instance, salt, limits.max_journal_events)
         self._limits = limits
         self._ask = 0
-        self._queries: dict[int, Asking] = {}
+        self._queries: dict[int, Asking] | None = None
         self._asking: Asking | None = None
-        self._operators: list[OperatorAsked] = []
+        self._operators: tuple[OperatorAsked, ...] = ()
         self._armed: int | None = None
         self._used_at = 0
 
@@ -94,6 +95,7 @@ class Instance(Journalled):
         out = self._out = []
         self._used_at = now
         self._load()
+        self._out = NO_ACTIONS
         return out
 
     def handle(self, given: Input, now: int) -> list[Action]:
@@ -106,6 +108,7 @@ class Instance(Journalled):
         if self.phase is Phase.READY:
             self._advance(now)
         self._arm(now)
+        self._out = NO_ACTIONS
         return out
 
     def _take(self, given: Input, now: int) -> None:
@@ -128,18 +131,34 @@ class Instance(Journalled):
                 return
             self._refuse(call.call, ErrorCode.TIMEOUT, f"'{call.handler}' had no turn within its time", {"outcome": "not done"})
 
+    def _shed(self) -> None:
+        """An idle machine keeps no empty containers: there may be a hundred thousand of them."""
+        if not self._mailbox:
+            self._mailbox = None
+        if not self._queries:
+            self._queries = None
+        if not self._early:
+            self._early = None
+
     def _arm(self, now: int) -> None:
         """Ask for the next wake-up, and leave when there is nothing to do."""
-        if self.phase is Phase.GONE or (self._appending is not None and self._armed is not None):
-            return  # gone, or what comes of the append is looked at when it has come
+        if self.phase is Phase.GONE or (self._appending is not None and self._armed is not None and not self._queries):
+            return  # gone, or what comes of the append is looked at when it has come; a query's time runs meanwhile
         if self._used_at + self._limits.passivate_after <= now and self._may_leave(now):
             self.phase = Phase.GONE
             self._out.append(Passivate())
             return
+        if self._mailbox is not None or self._queries is not None or self._early is not None:
+            self._shed()
         wake = self._next_wake(now)
         if self._armed is None or wake < self._armed:
             self._armed = wake
             self._out.append(WakeAt(wake))
+
+    def _next_operator(self) -> OperatorAsked:
+        first, *rest = self._operators
+        self._operators = tuple(rest)
+        return first
 
     def _may_leave(self, now: int) -> bool:
         return self.phase is Phase.READY and self._held_until <= now and self._is_idle()
@@ -174,12 +193,12 @@ class Instance(Journalled):
             if self.phase is Phase.READY and self._can_query():
                 self._ask_query(call, now)
             else:
-                self._early.append(call)
-        elif len(self._mailbox) >= self._limits.max_mailbox:
+                self._keep(call)
+        elif self._mailbox is not None and len(self._mailbox) >= self._limits.max_mailbox:
             text = f"{len(self._mailbox)} commands wait for {self.component}/{self.instance} already (max-mailbox {self._limits.max_mailbox})"
             self._refuse(call.call, ErrorCode.RESOURCE_EXHAUSTED, text, {"limit": self._limits.max_mailbox})
         else:
-            self._mailbox.append(call)
+            self._mail().append(call)
 
     def _can_query(self) -> bool:
         return True
@@ -194,33 +213,38 @@ class Instance(Journalled):
             self._refuse(call.call, ErrorCode.TIMEOUT, f"'{call.handler}' had no turn within its time", {"outcome": "not done"})
             return
         self._ask += 1
+        if self._queries is None:
+            self._queries = {}
         self._queries[self._ask] = Asking(self._ask, call, now + self._limits.handler_timeout)
         self._out.append(AskHandler(self._ask, call, self.state, self.record.sequence))
 
     def _on_dropped(self, dropped: CallDropped, now: int) -> None:
-        for call in self._mailbox:
+        for call in self._mailbox or ():
             if call.call == dropped.call:
-                self._mailbox.remove(call)
+                self._mail().remove(call)
                 return
-        self._early = [waiting for waiting in self._early if getattr(waiting, "call", None) != dropped.call]
-        for ask, query in self._queries.items():
+        if self._early:
+            self._early = [waiting for waiting in self._early if getattr(waiting, "call", None) != dropped.call]
+        self._operators = tuple(waiting for waiting in self._operators if waiting.call != dropped.call)
+        queries = self._queries or {}
+        for ask, query in queries.items():
             if query.call is not None and query.call.call == dropped.call:
-                del self._queries[ask]
+                del queries[ask]
                 self._out.append(CancelAsk(ask))
                 return
 
     def _on_withdrawn(self, withdrawn: CallWithdrawn, now: int) -> None:
         """As for a dropped call, but its caller is told; one whose handler is out goes on."""
         number = withdrawn.call
-        waits = any(call.call == number for call in (*self._mailbox, *self._early) if isinstance(call, CallMade))
-        if waits or any(query.call is not None and query.call.call == number for query in self._queries.values()):
+        waits = any(call.call == number for call in (*(self._mailbox or ()), *(self._early or ())) if isinstance(call, CallMade))
+        if waits or any(query.call is not None and query.call.call == number for query in (self._queries or {}).values()):
             self._on_dropped(CallDropped(number), now)
             self._out.append(Reply(number, withdrawn.error))
 
     def _on_operator(self, asked: OperatorAsked, now: int) -> None:
         self._used_at = now
         if self.phase is not Phase.READY:
-            self._early.append(asked)
+            self._keep(asked)
             return
         asking = self._asking
         if asked.wanted == "delete" and asking is not None:
@@ -229,10 +253,10 @@ class Instance(Journalled):
             self._out.append(CancelAsk(asking.ask))
             if asking.call is not None:
                 self._refuse(asking.call.call, ErrorCode.UNAVAILABLE, f"{self.component}/{self.instance} is being deleted; nothing was done")
-        self._operators.append(asked)
+        self._operators = (*self._operators, asked)
 
     def _on_answered(self, given: HandlerAnswered, now: int) -> None:
-        query = self._queries.pop(given.ask, None)
+        query = self._queries.pop(given.ask, None) if self._queries else None
         if query is not None:
             assert query.call is not None
             self._out.append(Reply(query.call.call, _read_only_result(given.answer)))
@@ -269,34 +293,35 @@ class Instance(Journalled):
         self._append(event, answer.state, now, call=call, reply=answer.reply)
 
     def _on_ask_lost(self, lost: AskLost, now: int) -> None:
-        query = self._queries.pop(lost.ask, None)
+        query = self._queries.pop(lost.ask, None) if self._queries else None
         if query is not None and query.call is not None:
             self._out.append(Reply(query.call.call, lost.error))
         elif self._asking is not None and self._asking.ask == lost.ask:
             asking, self._asking = self._asking, None
             if asking.call is None:
-                self._fold_lost(lost.error)
+                self._fold_lost(lost.error, now)
             else:
                 self._out.append(Reply(asking.call.call, lost.error))
 
-    def _fold_lost(self, error: Error) -> None:
+    def _fold_lost(self, error: Error, now: int) -> None:
         raise NotImplementedError
 
     # --- time ------------------------------------------------------------------------------------------------------
 
     def _on_woke(self, woke: Woke, now: int) -> None:
         self._armed = None
-        for ask, query in list(self._queries.items()):
+        queries = self._queries or {}
+        for ask, query in list(queries.items()):
             if query.deadline > now:
                 break
             assert query.call is not None
-            del self._queries[ask]
+            del queries[ask]
             self._give_up(ask, query.call)
         asking = self._asking
         if asking is not None and asking.deadline <= now:
             self._asking = None
             if asking.call is None:
-                self._fold_lost(Error(ErrorCode.TIMEOUT, f"folding the events of {self.component}/{self.instance} took too long"))
+                self._fold_lost(Error(ErrorCode.TIMEOUT, f"folding the events of {self.component}/{self.instance} took too long"), now)
                 self._out.append(CancelAsk(asking.ask))
             else:
                 self._give_up(asking.ask, asking.call)
@@ -304,6 +329,11 @@ class Instance(Journalled):
             self._driven = True
             if not self._load_is_out and self._held_until <= now:
                 self._load()
+
+    def _on_room_needed(self, needed: RoomNeeded, now: int) -> None:
+        if self._may_leave(now):
+            self.phase = Phase.GONE
+            self._out.append(Passivate())
 
     def _give_up(self, ask: int, call: CallMade) -> None:
         self._out.append(CancelAsk(ask))
@@ -315,12 +345,15 @@ class Instance(Journalled):
 
     def _abandon(self, error: Error) -> None:
         """Leave at once: whoever waits hears `error`."""
-        asked = [*self._queries.values(), *([self._asking] if self._asking is not None else [])]
+        asked = [*(self._queries or {}).values(), *([self._asking] if self._asking is not None else [])]
         for asking in asked:
             self._out.append(CancelAsk(asking.ask))
             if asking.call is not None:
                 self._out.append(Reply(asking.call.call, error))
-        self._queries.clear()
+        for asked_for in self._operators:
+            self._out.append(Reply(asked_for.call, error))
+        self._queries = None
+        self._operators = ()
         self._asking = None
         self._fail_callers(error)
         self.phase = Phase.GONE
@@ -334,6 +367,7 @@ class Instance(Journalled):
         CallWithdrawn: _on_withdrawn,
         OperatorAsked: _on_operator,
         HandlerAnswered: _on_answered,
+        RoomNeeded: _on_room_needed,
         AskLost: _on_ask_lost,
         Woke: _on_woke,
         Appended: Journalled._on_appended,

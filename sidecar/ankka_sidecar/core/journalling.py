@@ -41,6 +41,10 @@ RETRY_JOURNAL = 1_000_000
 """µs until an append or a load that the journal refused is tried again."""
 
 
+NO_ACTIONS: list[Action] = []
+"""What a machine collects into while it takes no input: nothing may be added."""
+
+
 class Phase(Enum):
     """Where a machine is."""
 
@@ -64,6 +68,11 @@ class Appending(msgspec.Struct, frozen=True, gc=False):
     ack: Token | None = None
     operator: int | None = None
     schema: str = ""
+
+    @property
+    def caller(self) -> int | None:
+        """The call that hears of it."""
+        return self.call.call if self.call is not None else self.operator
 
 
 class Journalled:
@@ -105,8 +114,8 @@ class Journalled:
         """The fingerprint of the schema that wrote the state: an older process does not get it while a newer is there."""
         self._effect = salt
         self._max_events = max_events
-        self._mailbox: deque[CallMade] = deque()
-        self._early: list[Input] = []
+        self._mailbox: deque[CallMade] | None = None
+        self._early: list[Input] | None = None
         self._appending: Appending | None = None
         self._uncertain: Appending | None = None
         self._second_try: int | None = None
@@ -115,7 +124,7 @@ class Journalled:
         self._was_ready = False
         self._driven = False
         self._schema = ""
-        self._out: list[Action] = []
+        self._out: list[Action] = NO_ACTIONS
 
     # --- what the kinds fill in ------------------------------------------------------------------------------------
 
@@ -204,27 +213,29 @@ class Journalled:
         again = self._second_try is None
         self._out.append(Report("error", f"append to {self.component}/{self.instance} at sequence {self.record.sequence + 1} met another row"))
         if done.call is not None and again:
-            self._mailbox.appendleft(done.call)
+            self._mail().appendleft(done.call)
         elif done.call is not None:
             text = f"the journal of {self.component}/{self.instance} is not as this node knows it; please report it"
             self._refuse(done.call.call, ErrorCode.INTERNAL, text)
+        elif done.operator is not None:
+            self._refuse(done.operator, ErrorCode.UNAVAILABLE, f"{self.component}/{self.instance} has changed meanwhile, nothing was done; try again")
         self._second_try = done.effect
         self._reload(now if again else now + RETRY_JOURNAL, now)
 
     def _on_fenced(self, given: AppendFenced, now: int) -> None:
         done = self._take_appending(given.effect)
-        if done is not None and done.call is not None:
-            self._refuse(done.call.call, ErrorCode.UNAVAILABLE, f"{self.component}/{self.instance} has moved to another node; try again")
-        self._abandon(Error(ErrorCode.UNAVAILABLE, f"{self.component}/{self.instance} has moved to another node; try again"))
+        text = f"{self.component}/{self.instance} has moved to another node; try again"
+        if done is not None and done.caller is not None:
+            self._refuse(done.caller, ErrorCode.UNAVAILABLE, text)
+        self._abandon(Error(ErrorCode.UNAVAILABLE, text))
 
     def _on_append_refused(self, given: AppendRefused, now: int) -> None:
         done = self._take_appending(given.effect)
         if done is None:
             return
-        caller = done.call.call if done.call is not None else done.operator
-        if caller is not None:
+        if done.caller is not None:
             code = ErrorCode.INTERNAL if given.permanent else ErrorCode.UNAVAILABLE
-            self._refuse(caller, code, f"the journal refused the effect, nothing was done: {given.message}")
+            self._refuse(done.caller, code, f"the journal refused the effect, nothing was done: {given.message}")
         else:
             self._held_until = now + RETRY_JOURNAL  # what led here is still there, and is decided again
             if given.permanent:
@@ -239,12 +250,25 @@ class Journalled:
     @property
     def is_full(self) -> bool:
         """The journal has as many effects as one instance may have."""
-        return self.record.sequence >= self._max_events
+        sequence: int = self.record.sequence
+        return sequence >= self._max_events
 
     @property
     def full_text(self) -> str:
         """What whoever wants more is told."""
         return f"the journal of {self.component}/{self.instance} has {self.record.sequence:,} effects, as many as it may (max-journal-events)"
+
+    def _mail(self) -> deque[CallMade]:
+        """The commands that wait, to add one or take one out."""
+        if self._mailbox is None:
+            self._mailbox = deque()
+        return self._mailbox
+
+    def _keep(self, given: Input) -> None:
+        """Take it when the machine is ready."""
+        if self._early is None:
+            self._early = []
+        self._early.append(given)
 
     def _take_appending(self, effect: int) -> Appending | None:
         done = self._appending
@@ -278,10 +302,10 @@ class Journalled:
         uncertain, self._uncertain = self._uncertain, None
         if uncertain is not None and uncertain.effect == loaded.effect:
             self._is_durable(uncertain, now)
-        elif uncertain is not None and uncertain.call is not None:
-            self._refuse(uncertain.call.call, ErrorCode.UNAVAILABLE, "the journal lost the effect, nothing was done; try again")
+        elif uncertain is not None and uncertain.caller is not None:
+            self._refuse(uncertain.caller, ErrorCode.UNAVAILABLE, "the journal lost the effect, nothing was done; try again")
         self._reconcile(now)
-        early, self._early = self._early, []
+        early, self._early = self._early or (), None
         for given in early:
             self._take(given, now)
 
@@ -289,11 +313,11 @@ class Journalled:
         if self.phase is not Phase.LOADING or not self._load_is_out:
             return
         self._load_is_out = False
-        keep = [given for given in self._early if not isinstance(given, (CallMade, LifecycleAsked, EndAsked, OperatorAsked))]
+        keep = [given for given in self._early or () if not isinstance(given, (CallMade, LifecycleAsked, EndAsked, OperatorAsked))]
         uncertain = self._uncertain
-        if uncertain is not None and uncertain.call is not None:
-            self._refuse(uncertain.call.call, ErrorCode.TIMEOUT, f"the effect's fate is unknown: {failed.error.message}", {"outcome": "unknown"})
-            self._uncertain = msgspec.structs.replace(uncertain, call=None)
+        if uncertain is not None and uncertain.caller is not None:
+            self._refuse(uncertain.caller, ErrorCode.TIMEOUT, f"the effect's fate is unknown: {failed.error.message}", {"outcome": "unknown"})
+            self._uncertain = msgspec.structs.replace(uncertain, call=None, operator=None)
         if failed.error.code is ErrorCode.INTERNAL or not (keep or self._driven or self._was_ready):
             self._abandon(failed.error)  # rows that cannot be read, or nobody who needs them now
             return
@@ -306,11 +330,11 @@ class Journalled:
         raise NotImplementedError
 
     def _fail_callers(self, error: Error) -> None:
-        for given in (*self._mailbox, *self._early):
+        for given in (*(self._mailbox or ()), *(self._early or ())):
             if isinstance(given, (CallMade, LifecycleAsked, EndAsked, OperatorAsked)):
                 self._out.append(Reply(given.call, error))
-        self._mailbox.clear()
-        self._early = []
+        self._mailbox = None
+        self._early = None
 
     def _refuse(self, call: int, code: ErrorCode, message: str, details: dict[str, Any] | None = None) -> None:
         self._out.append(Reply(call, Error(code, message, details or {})))

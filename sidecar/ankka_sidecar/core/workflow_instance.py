@@ -50,17 +50,19 @@ TIMEOUT_NAMES = frozenset(name for cls in TimeoutError.__mro__ for name in (cls.
 class WorkflowInstance(Attempting):
     """See the module."""
 
-    __slots__ = ("_base", "_both", "_reading", "_waiters")
+    __slots__ = ("_base", "_both", "_onto", "_reading", "_waiters")
 
     _effect_type = WorkflowCommandDone
 
     def __init__(self, component: str, instance: str, limits: Limits, salt: int) -> None:
         super().__init__(component, instance, limits, salt)
-        self._waiters: list[Waiter] = []
+        self._waiters: tuple[Waiter, ...] = ()
         self._base: tuple[int, Payload | None] | None = None
         """The state an adopted attempt was sent with, read from the journal: its sequence and itself."""
-        self._both: tuple[str, ...] | None = None
-        """The fields that both sides had changed, once the waiting answer was merged."""
+        self._both: tuple[str, ...] = ()
+        """The fields that both sides had changed, where the waiting answer was merged."""
+        self._onto: tuple[int, Payload | None] | None = None
+        """The state it was merged with, once it was: commands may change that again before its append is durable."""
         self._reading = False
 
     # --- calls -----------------------------------------------------------------------------------------------------
@@ -71,7 +73,7 @@ class WorkflowInstance(Attempting):
 
     def _on_lifecycle_asked(self, asked: LifecycleAsked, now: int) -> None:
         if self.phase is not Phase.READY:
-            self._early.append(asked)
+            self._keep(asked)
             return
         view = lifecycle.of_workflow(self.record, self.waiting_for(now))
         self._out.append(Reply(asked.call, lifecycle.as_payload(view)))
@@ -79,30 +81,30 @@ class WorkflowInstance(Attempting):
     def _on_end_asked(self, asked: EndAsked, now: int) -> None:
         self._used_at = now
         if self.phase is not Phase.READY:
-            self._early.append(asked)
+            self._keep(asked)
         else:
-            self._waiters.append(waiter_for(asked.call, self.record))
+            self._waiters = (*self._waiters, waiter_for(asked.call, self.record))
             self._tell_waiters()
 
     def _tell_waiters(self) -> None:
         if not self._waiters:
             return
-        waiting, self._waiters = self._waiters, []
+        waiting, self._waiters = self._waiters, ()
         for waiter in waiting:
             result = answer_to(waiter, f"{self.component}/{self.instance}", self.record, self.state)
             if result is None:
-                self._waiters.append(waiter)
+                self._waiters = (*self._waiters, waiter)
             else:
                 self._out.append(Reply(waiter.call, result))
 
     def _on_dropped(self, dropped: CallDropped, now: int) -> None:
-        self._waiters = [waiter for waiter in self._waiters if waiter.call != dropped.call]
+        self._waiters = tuple(waiter for waiter in self._waiters if waiter.call != dropped.call)
         super()._on_dropped(dropped, now)
 
     def _abandon(self, error: Error) -> None:
         for waiter in self._waiters:
             self._out.append(Reply(waiter.call, error))
-        self._waiters = []
+        self._waiters = ()
         super()._abandon(error)
 
     def waiting_for(self, now: int) -> str | None:
@@ -133,7 +135,7 @@ class WorkflowInstance(Attempting):
     def _decide(self, now: int) -> bool:
         record = self.record
         if self._operators:
-            return self._decide_operator(self._operators.pop(0), now)
+            return self._decide_operator(self._next_operator(), now)
         # An attempt's clock stops when its answer arrives, so the budget is compared with that instant.
         event: AnyEvent | None = rules.decide_deadline(record, self._answered_at if self._answer is not None else now)
         if event is not None:
@@ -158,9 +160,10 @@ class WorkflowInstance(Attempting):
     def _decide_answer(self, given: StepAnswered, now: int) -> bool:
         answer = given.answer
         if isinstance(answer, StepDone):
-            if answer.state is not None and self._both is None and rules.unseen(self.record, answer.base):
+            seen = answer.base if self._onto is None else self._onto[0]
+            if answer.state is not None and rules.unseen(self.record, seen):
                 return self._merge(answer, now)
-            event = rules.decide_step(self.record, answer, now, self._both or ())
+            event = rules.decide_step(self.record, answer, now, self._both)
             self._append_within(event, answer.state, now, ack=answer.token)
         elif isinstance(answer, StepFaulted):
             fault = rules.Fault(answer.message, answer.retryable)
@@ -204,7 +207,7 @@ class WorkflowInstance(Attempting):
     # --- merging (W14) ---------------------------------------------------------------------------------------------
 
     def _merge(self, answer: StepDone, now: int) -> bool:
-        base = self._base_of(answer.base)
+        base = self._onto if self._onto is not None else self._base_of(answer.base)
         if base is None:
             if not self._reading:
                 self._reading = True
@@ -238,7 +241,8 @@ class WorkflowInstance(Attempting):
         if given is None or not isinstance(given.answer, StepDone):
             return  # the run was ended or redirected by an operator meanwhile
         if isinstance(answer, Merged):
-            self._both = answer.both
+            self._both = tuple(sorted({*self._both, *answer.both}))
+            self._onto = (self.record.state_sequence, self.state)
             self._answer = StepAnswered(msgspec.structs.replace(given.answer, state=answer.state), given.spec)
         elif isinstance(answer, Refused):
             self._merge_failed(answer.error.message)
@@ -251,12 +255,12 @@ class WorkflowInstance(Attempting):
             fault = StepFaulted(given.answer.token, ("MergeFailed",), f"its state cannot be merged with the commands': {message}")
             self._answer = StepAnswered(fault, given.spec)
 
-    def _fold_lost(self, error: Error) -> None:
-        """The process that merged is gone: another merges, the step is not run again; one that takes too long is a fault."""
-        if error.code is ErrorCode.TIMEOUT:
-            self._merge_failed(error.message)
+    def _fold_lost(self, error: Error, now: int) -> None:
+        """The process that merged is gone: another merges, the step is not run again; what cannot be merged is a fault."""
+        if error.code is ErrorCode.UNAVAILABLE:
+            self._held_until = max(self._held_until, now + RETRY_JOURNAL)
         else:
-            self._held_until = max(self._held_until, self._used_at + RETRY_JOURNAL)
+            self._merge_failed(error.message)
 
     # --- operators (W18) -------------------------------------------------------------------------------------------
 
@@ -301,7 +305,8 @@ class WorkflowInstance(Attempting):
         self._tell_waiters()
         super()._reconcile(now)
         if self._answer is None:
-            self._both = None
+            self._both = ()
+            self._onto = None
             self._base = None
 
     def _unstorable(self, done: Appending, message: str, now: int) -> None:

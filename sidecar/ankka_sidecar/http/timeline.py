@@ -11,7 +11,7 @@ from ankka.protocol.payload import JSON, Payload
 from ankka_sidecar.core import events as facts
 from ankka_sidecar.core.events import AnyEvent, decode_event
 from ankka_sidecar.core.lifecycle import instant
-from ankka_sidecar.core.records import WorkflowRecord, decode_record
+from ankka_sidecar.core.records import AnyRecord, WorkflowRecord, decode_record
 from ankka_sidecar.http.problems import bad_request
 from ankka_sidecar.ports.journal import Journal, Row
 
@@ -21,12 +21,16 @@ CHUNK = 100
 
 async def page_of(journal: Journal, component: str, instance: str, after: str, limit: int) -> dict[str, Any]:
     """A page of at most `limit` items behind the place `after`, the `next` of the page before."""
-    start, given = _place(after)
+    behind, given = _place(after)
+    start = (behind[0], max(behind[1] - 1, 0))  # the row before the page says which attempt its first row may end
+    before: AnyRecord | None = None
     items: list[tuple[dict[str, Any], Row, int, int]] = []
     while len(items) <= given + limit:
         rows = await journal.read(component, instance, start, CHUNK)
         for row in rows:
-            made = items_of(row)
+            record = decode_record(row.record)
+            made = items_of(row, record, before) if (row.generation, row.sequence) > behind else []
+            before = record
             place = msgspec.structs.replace(row, payload=None, event=b"", record=b"")
             items.extend((item, place, number, len(made)) for number, item in enumerate(made, 1))
         if len(rows) < CHUNK:
@@ -52,16 +56,21 @@ def _place(text: str) -> tuple[tuple[int, int], int]:
     return (generation, sequence - 1 if given else sequence), given
 
 
-def items_of(row: Row) -> list[dict[str, Any]]:
-    """The items of one row: one for a workflow's effect, one per event for an entity's."""
+def items_of(row: Row, record: AnyRecord, before: AnyRecord | None) -> list[dict[str, Any]]:
+    """The items of one row: one for a workflow's effect, one per event for an entity's.
+
+    Step and attempt are those that run next because of it; of what none follows in the same step, those that came to an end:
+    `before`, the record of the row before, knows which attempt that was.
+    """
     event = decode_event(row.event)
-    record = decode_record(row.record)
     place: dict[str, Any] = {"generation": row.generation, "sequence": row.sequence, "at": instant(row.at)}
     if isinstance(event, facts.Persisted) or (isinstance(event, facts.Deleted) and not isinstance(record, WorkflowRecord)):
         items = [*(_entity_item(place, event.by, payload) for payload in event.events), *_deletion(place, event)]
         return items or [{**place, "type": "updated", "run": None, "step": None, "attempt": None, "detail": _detail(event)}]
     run = record.run if isinstance(record, WorkflowRecord) else None
-    pending = record.pending if isinstance(record, WorkflowRecord) else None
+    ends = isinstance(event, (facts.FailedOver, facts.Failed, facts.Paused, facts.Ended))
+    source = before if ends else record
+    pending = source.pending if isinstance(source, WorkflowRecord) else None
     step = getattr(event, "step", None) or (pending.target.step if pending else None)
     if isinstance(event, (facts.Paused, facts.Ended)):
         step = event.by

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
+from sys import intern
 
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.payload import Payload
@@ -68,9 +69,8 @@ class Loader:
             self._unreadable(machine, error)
             return
         if isinstance(record, WorkflowRecord):
-            self._give(
-                machine, Loaded(record, state_of(last.state), last.row.effect, foreign, schema=last.state.schema if last.state is not None else "")
-            )
+            schema = intern(last.state.schema) if last.state is not None else ""
+            self._give(machine, Loaded(record, state_of(last.state), last.row.effect, foreign, schema=schema))
         else:
             task = asyncio.get_running_loop().create_task(self._load_entity(machine, record, last.row, foreign))
             self._folding.add(task)
@@ -106,7 +106,8 @@ def state_of(row: Row | None) -> Payload | None:
     """The state a row carries."""
     if row is None or row.payload is None:
         return None
-    return Payload(row.payload, row.content_type, row.manifest)
+    # The same few words with every row: one copy of each is enough.
+    return Payload(row.payload, intern(row.content_type), intern(row.manifest))
 
 
 async def _read_entity(journal: Journal, record: EntityRecord, last: Row, foreign: bool) -> Loaded:
@@ -130,4 +131,4 @@ async def _read_entity(journal: Journal, record: EntityRecord, last: Row, foreig
         if len(rows) < PAGE:
             break
         after = (rows[-1].generation, rows[-1].sequence)
-    return Loaded(record, state, last.effect, foreign, tuple(events), sequence, last.schema)
+    return Loaded(record, state, last.effect, foreign, tuple(events), sequence, intern(last.schema))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from itertools import islice
 
-from ankka_sidecar.core.inputs import Woke
+from ankka_sidecar.core.inputs import RoomNeeded, Woke
 from ankka_sidecar.ports.journal import JournalUnavailable
 from ankka_sidecar.runtime.attachments import Attachments
 from ankka_sidecar.runtime.node import Node
@@ -40,12 +41,21 @@ class Watch:
             self._attachments.look_after(now)
             self._node.expire(now)
             self._node.dispatcher.expire(now - self._node.settings.attach_wait)
+            self._make_room()
             if self._idle is not None:
                 self._idle(now)
             if now - self._swept_at >= SWEEP_EVERY:
                 self._swept_at = now
                 await self._sweep(now)
             await asyncio.sleep(TICK)
+
+    def _make_room(self) -> None:
+        """Beyond max-resident, those loaded first leave first, if they are idle."""
+        machines = self._node.machines
+        excess = len(machines) - self._node.settings.max_resident
+        if excess > 0:
+            for machine in list(islice(machines.values(), 2 * excess)):
+                self._node.feed(machine, RoomNeeded())
 
     async def _sweep(self, now: int) -> None:
         """Load what is due soon. Resident machines keep their own wake-ups, so they are passed over."""

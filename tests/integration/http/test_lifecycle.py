@@ -110,7 +110,7 @@ def test_the_journal_of_a_workflow(http: httpx.Client, one: str) -> None:
     assert [(item["type"], item["sequence"], item["run"], item["step"], item["attempt"]) for item in items] == [
         ("updated", 1, 0, None, None),
         ("started", 2, 1, "work", 1),
-        ("ended", 3, 1, "work", None),
+        ("ended", 3, 1, "work", 1),
     ]
     assert [item["detail"].get("by") for item in items] == ["add", "start", "work"]
     assert len({item["generation"] for item in items}) == 1

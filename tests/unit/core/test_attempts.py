@@ -1,7 +1,7 @@
 """Step attempts in a workflow's machine: tokens, replacement, faults, settings (W4-W7, W17, I8, I10, I12)."""
 
 import pytest
-from ankka_sidecar.core.actions import AckStep, Append, AskHandler, CancelStep, Report, RunStep
+from ankka_sidecar.core.actions import AbandonStep, AckStep, Append, AskHandler, CancelStep, Report, RunStep
 from ankka_sidecar.core.events import Ended, Failed, FailedOver, Interrupted, Retried, Transitioned
 from ankka_sidecar.core.inputs import AttemptLost, StepSent
 
@@ -25,7 +25,7 @@ def test_w4_a_steps_effect_is_appended_then_acknowledged_then_the_next_step_runs
     token = it.run()
     assert kinds(it.done(goto("reserve", "5"), state="s1", base=1)) == [Append]
     assert it.event() == Transitioned(T0, StepTarget("reserve", value("5")), "charge", changed=True)
-    assert it.stored() == [AckStep(token, stale=False), RunStep(it.token, "reserve", value("5"), value("s1"), 2, 2, None)]
+    assert it.stored() == [AckStep(token, stale=False), RunStep(it.token, "reserve", value("5"), value("s1"), 2, 2, None, T0)]
     assert it.token.visit == 2
 
 
@@ -67,7 +67,7 @@ def test_w5_a_redirected_attempt_is_told_to_stop_and_its_successor_waits_until_i
     it.does("reserve")
     assert it.stored() == [reply(2), CancelStep(token)]
     assert it.lifecycle().waiting_for == "the attempt before this one to stop"
-    assert it.stopped(token) == [AckStep(token, stale=True), RunStep(it.token, "reserve", None, value("s0"), 1, 2, None)]
+    assert it.stopped(token) == [AckStep(token, stale=True), RunStep(it.token, "reserve", None, value("s0"), 1, 2, None, T0)]
     assert it.token != token
 
 
@@ -78,7 +78,7 @@ def test_w5_an_attempt_that_does_not_stop_is_abandoned_after_the_grace_time() ->
     it.does("reserve")
     it.stored()
     assert it.wait(5 * S - 1) == []
-    assert kinds(it.wait(1)) == [Report, RunStep]
+    assert kinds(it.wait(1)) == [AbandonStep, Report, RunStep]
     assert it.done(END, token=token) == [AckStep(token, stale=True)]
     assert len(it.all(RunStep)) == 2
 
@@ -102,7 +102,7 @@ def test_w5_an_attempt_that_waits_for_a_process_is_withdrawn_at_once() -> None:
     assert it.lifecycle().waiting_for == "a process that runs step 'charge' of 'checkout'"
     it.call()
     it.does("reserve")
-    assert it.stored() == [reply(3), CancelStep(token), RunStep(it.token, "reserve", None, None, 0, 2, None)]
+    assert it.stored() == [reply(3), CancelStep(token), RunStep(it.token, "reserve", None, None, 0, 2, None, T0)]
 
 
 def test_w5_an_answer_that_waits_when_a_command_redirects_is_stale_and_frees_the_place() -> None:
@@ -111,7 +111,7 @@ def test_w5_an_answer_that_waits_when_a_command_redirects_is_stale_and_frees_the
     it.call()
     assert it.done(END) == []
     it.does("reserve")
-    assert it.stored() == [reply(2), AckStep(token, stale=True), RunStep(it.token, "reserve", None, value("s0"), 1, 2, None)]
+    assert it.stored() == [reply(2), AckStep(token, stale=True), RunStep(it.token, "reserve", None, value("s0"), 1, 2, None, T0)]
 
 
 def test_w5_the_grace_time_runs_on_while_a_handler_is_out() -> None:
@@ -121,7 +121,7 @@ def test_w5_the_grace_time_runs_on_while_a_handler_is_out() -> None:
     it.does("reserve")
     it.stored()
     it.call()
-    assert kinds(it.wait(5 * S)) == [Report, RunStep]
+    assert kinds(it.wait(5 * S)) == [AbandonStep, Report, RunStep]
 
 
 def test_i12_calls_of_an_attempt_count_until_it_answers_or_is_replaced() -> None:
@@ -155,7 +155,7 @@ def test_an_attempt_that_waited_for_a_process_runs_on_the_state_of_now() -> None
     it.call()
     it.does(state="s1")
     it.stored()
-    assert it.machine.up_to_date(waiting) == RunStep(it.token, "charge", None, value("s1"), 2, 2, None)
+    assert it.machine.up_to_date(waiting) == RunStep(it.token, "charge", None, value("s1"), 2, 2, None, T0)
 
 
 def test_w6_a_fault_is_retried_at_once_then_fails_over_without_input() -> None:
@@ -168,7 +168,7 @@ def test_w6_a_fault_is_retried_at_once_then_fails_over_without_input() -> None:
     it.fault("ValueError: again")
     assert it.event() == FailedOver(T0, "charge", "step 'charge' failed: ValueError: again", StepTarget("compensate"))
     it.stored()
-    assert it.last(RunStep) == RunStep(it.token, "compensate", None, value("s0"), 1, 3, None)
+    assert it.last(RunStep) == RunStep(it.token, "compensate", None, value("s0"), 1, 3, None, T0)
     assert it.lifecycle().retries == {"charge": 1}
     assert token.attempt == 1
 
@@ -290,7 +290,7 @@ def test_w11_an_attempt_that_was_given_back_is_interrupted_and_sent_again() -> N
     token = it.run()
     assert kinds(it.stopped(reason="the process drains")) == [Append]
     assert it.event() == Interrupted(T0, "charge", 2, "the process drains")
-    assert it.stored() == [AckStep(token, stale=False), RunStep(it.token, "charge", None, value("s0"), 1, 2, None)]
+    assert it.stored() == [AckStep(token, stale=False), RunStep(it.token, "charge", None, value("s0"), 1, 2, None, T0)]
     assert it.record.retries == {}
 
 

@@ -29,7 +29,7 @@ def test_w1_w2_the_effect_is_appended_then_the_reply_leaves_then_the_step_runs()
     event = Started(T0, 1, StepTarget("charge", value("7")), "go", changed=True)
     record = evolve(it.record, event)
     assert it.does("charge", state="s0", input="7") == [Append(1, T0, 1, event, record, value("s0"), True, "v1", None)]
-    assert it.stored() == [reply(1), RunStep(it.token, "charge", value("7"), value("s0"), 1, 1, None)]
+    assert it.stored() == [reply(1), RunStep(it.token, "charge", value("7"), value("s0"), 1, 1, None, T0)]
 
 
 @pytest.mark.parametrize("answer", ["replied", "refused"])
@@ -167,18 +167,6 @@ def test_turns_steady_commands_cannot_starve_a_deadline() -> None:
     it.call()
     it.now += 10 * S  # the step's time is over, and the wake-up is late
     assert [type(action).__name__ for action in it.replied()] == ["Reply", "Report", "Append"]
-
-
-def test_w14_what_a_command_set_under_a_running_step_is_named_by_the_steps_event() -> None:
-    it = WorkflowDriver()
-    it.run()
-    it.call()
-    it.does(state="s1")
-    it.stored()
-    it.done(END, state="mine", base=1)
-    assert it.event() == Ended(T0, "charge", changed=True, overwrote=(2,))
-    it.stored()
-    assert it.machine.state == value("mine")
 
 
 def test_mailbox_has_a_limit_and_refuses_naming_it() -> None:

@@ -89,7 +89,7 @@ def test_w9_a_pause_goes_on_at_its_instant_with_its_step() -> None:
     assert it.wait(10 * S - 1) == []
     assert kinds(it.wait(1)) == [Append]
     assert it.event() == Resumed(T0 + 10 * S, StepTarget("reserve"))
-    assert it.stored() == [RunStep(it.token, "reserve", None, value("s0"), 1, 3, None)]
+    assert it.stored() == [RunStep(it.token, "reserve", None, value("s0"), 1, 3, None, it.now)]
 
 
 def test_w9_a_pause_without_a_deadline_waits_for_a_command() -> None:
@@ -102,7 +102,7 @@ def test_w9_a_pause_without_a_deadline_waits_for_a_command() -> None:
     it.call()
     it.does("reserve")
     assert it.event() == Transitioned(it.now, StepTarget("reserve"), "go", redirected=True)
-    assert it.stored() == [reply(3), RunStep(it.token, "reserve", None, value("s0"), 1, 3, None)]
+    assert it.stored() == [reply(3), RunStep(it.token, "reserve", None, value("s0"), 1, 3, None, it.now)]
 
 
 def test_w9_a_command_that_came_first_wins_though_the_deadline_passes_while_its_handler_is_out() -> None:

@@ -9,11 +9,14 @@ from ankka_sidecar.core.events import (
     Ended,
     Failed,
     FailedOver,
+    Held,
     Interrupted,
     Paused,
     Persisted,
+    Released,
     Resumed,
     Retried,
+    Sent,
     Started,
     Transitioned,
     Updated,
@@ -31,19 +34,33 @@ from ankka.protocol.wire import encode_value
 NAMES = st.text(st.characters(codec="utf-8"), max_size=8)
 INSTANTS = st.integers(0, 2**62)
 PAYLOADS = st.builds(Payload, st.binary(max_size=12), NAMES, NAMES)
+FIELDS = st.lists(NAMES, max_size=2).map(tuple)
 TARGETS = st.builds(StepTarget, NAMES, st.none() | PAYLOADS)
 SEQUENCES = st.lists(st.integers(1, 2**40), max_size=3).map(tuple)
 ANY_TIME: list[st.SearchStrategy[Any]] = [st.builds(Updated, INSTANTS, NAMES)]
 ALIVE: list[st.SearchStrategy[Any]] = [
-    st.builds(Transitioned, INSTANTS, TARGETS, NAMES, redirected=st.booleans(), changed=st.booleans(), overwrote=SEQUENCES, trace=st.none() | NAMES),
-    st.builds(Ended, INSTANTS, NAMES, changed=st.booleans(), overwrote=SEQUENCES),
-    st.builds(Failed, INSTANTS, NAMES, NAMES, st.none() | NAMES, changed=st.booleans(), overwrote=SEQUENCES),
+    st.builds(
+        Transitioned,
+        INSTANTS,
+        TARGETS,
+        NAMES,
+        redirected=st.booleans(),
+        changed=st.booleans(),
+        merged=SEQUENCES,
+        both=FIELDS,
+        trace=st.none() | NAMES,
+    ),
+    st.builds(Ended, INSTANTS, NAMES, changed=st.booleans(), merged=SEQUENCES, both=FIELDS),
+    st.builds(Failed, INSTANTS, NAMES, NAMES, st.none() | NAMES, changed=st.booleans(), merged=SEQUENCES, both=FIELDS),
 ]
 PENDING: list[st.SearchStrategy[Any]] = [
-    st.builds(Paused, INSTANTS, NAMES, st.none() | INSTANTS, st.none() | TARGETS, changed=st.booleans(), overwrote=SEQUENCES),
+    st.builds(Paused, INSTANTS, NAMES, st.none() | INSTANTS, st.none() | TARGETS, changed=st.booleans(), merged=SEQUENCES, both=FIELDS),
     st.builds(Retried, INSTANTS, NAMES, st.integers(1, 2**31), NAMES, st.none() | INSTANTS),
     st.builds(FailedOver, INSTANTS, NAMES, NAMES, TARGETS),
-    st.builds(Interrupted, INSTANTS, NAMES, st.integers(1, 2**31), NAMES),
+    st.builds(Interrupted, INSTANTS, NAMES, st.integers(1, 2**31), NAMES, st.booleans(), st.booleans(), st.none() | INSTANTS),
+    st.builds(Sent, INSTANTS, NAMES, st.integers(1, 2**31)),
+    st.builds(Held, INSTANTS, NAMES, NAMES),
+    st.builds(Released, INSTANTS, NAMES, NAMES),
 ]
 STARTS = st.builds(
     Started, INSTANTS, st.integers(1, 100), TARGETS, NAMES, st.none() | INSTANTS, st.none() | INSTANTS, st.booleans(), st.none() | NAMES

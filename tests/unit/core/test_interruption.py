@@ -1,6 +1,6 @@
 """Processes and nodes that go away while a step runs (W11, W5 across restart): interrupted, sent again, no retry used."""
 
-from ankka_sidecar.core.actions import AckStep, Append, AskHandler, CancelStep, Report, RunStep
+from ankka_sidecar.core.actions import AbandonStep, AckStep, Append, AskHandler, CancelStep, Report, RunStep
 from ankka_sidecar.core.events import Interrupted, Retried, Updated
 from ankka_sidecar.core.inputs import AppendUncertain, AttemptAdopted, AttemptLost, Woke
 from ankka_sidecar.core.records import WorkflowRecord
@@ -33,7 +33,7 @@ def test_w11_a_lost_attempt_is_interrupted_then_the_next_is_sent_and_no_retry_us
     first = it.run()
     assert kinds(it.give(AttemptLost(first, "its process died"))) == [Append]
     assert it.event() == Interrupted(T0, "charge", 2, "its process died")
-    assert it.stored() == [RunStep(it.token, "charge", None, value("s0"), 1, 2, None)]
+    assert it.stored() == [RunStep(it.token, "charge", None, value("s0"), 1, 2, None, T0)]
     assert it.token.attempt == 2
     assert (it.record.retries, it.record.pending and it.record.pending.retries) == ({}, 0)
 
@@ -171,7 +171,7 @@ def test_w5_an_attempt_replaced_long_ago_that_comes_back_is_stopped_before_anyth
     assert it.give(AttemptAdopted(old, 60 * S, CHECKOUT_SPEC)) == [CancelStep(old)]
     lost(it)
     assert it.stored() == [], "attempt 3 waits for attempt 1"
-    assert kinds(it.wait(5 * S)) == [Report, RunStep]
+    assert kinds(it.wait(5 * S)) == [AbandonStep, Report, RunStep]
     assert it.token.attempt == 3
 
 
@@ -217,7 +217,7 @@ def test_w5_a_suspect_that_a_command_replaced_and_nobody_finds_is_abandoned() ->
     it.call()
     it.does("reserve")
     it.stored()
-    assert kinds(it.wait(5 * S)) == [Report, RunStep]
+    assert kinds(it.wait(5 * S)) == [AbandonStep, Report, RunStep]
 
 
 def test_w11_a_machine_that_was_ready_knows_what_it_sent() -> None:

@@ -153,7 +153,7 @@ def test_an_uncertain_command_that_was_stored_is_answered_with_its_reply() -> No
     it.does("charge", state="s0")
     record = it.last(Append).record
     assert it.give(AppendUncertain(1, "cut off")) == LOAD
-    assert it.loaded(record, state=value("s0"), effect=1) == [reply(1), RunStep(it.token, "charge", None, value("s0"), 1, 1, None)]
+    assert it.loaded(record, state=value("s0"), effect=1) == [reply(1), RunStep(it.token, "charge", None, value("s0"), 1, 1, None, T0)]
 
 
 def test_an_uncertain_command_that_was_not_stored_is_certainly_not_done() -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ankka_sidecar.core import inputs
+from ankka_sidecar.core.actions import AskMerge
 from ankka_sidecar.core.journalling import Phase
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import EndRun, FailRun, GoTo, PauseFor, Refused, Replied, StepDone, StepFaulted, StepStopped, WorkflowCommandDone
+from ankka.protocol.frames import EndRun, FailRun, GoTo, Merged, PauseFor, Refused, Replied, StepDone, StepFaulted, StepStopped, WorkflowCommandDone
 from ankka.protocol.lifecycle import LifecycleStatus
 from ankka.protocol.payload import Payload, StepTarget
 from tests.unit.core.machine import S
@@ -81,7 +82,9 @@ class WorkflowMachine(RuleBasedStateMachine):
         ask = data.draw(st.sampled_from(sorted(world.asks)))
         asked = world.asks.pop(ask)
         self.old_asks.append(ask)
-        if how == "lost":
+        if isinstance(asked, AskMerge):
+            self.merge(ask, how, effect[0])
+        elif how == "lost":
             world.give(inputs.AskLost(ask, Error(ErrorCode.UNAVAILABLE, "gone")))
         elif how == "refused":
             world.give(inputs.HandlerAnswered(ask, Refused(0, Error(ErrorCode.CONFLICT, "no")), SPEC))
@@ -98,6 +101,21 @@ class WorkflowMachine(RuleBasedStateMachine):
             world.give(inputs.HandlerAnswered(ask, WorkflowCommandDone(0, promised, state, target, delete), SPEC))
             if world.appending is not None and call in world.promises:
                 world.promises[call] = world.appending.effect
+
+    def merge(self, ask: int, how: str, state: Payload | None) -> None:
+        world = self.world
+        if how == "lost":
+            world.give(inputs.AskLost(ask, Error(ErrorCode.UNAVAILABLE, "gone")))
+        elif how == "refused":
+            world.give(inputs.HandlerAnswered(ask, Refused(0, Error(ErrorCode.INTERNAL, "no")), SPEC))
+        else:
+            world.merged_onto = world.record.state_sequence
+            world.give(inputs.HandlerAnswered(ask, Merged(0, state or Payload(b"merged"), ("field",)), SPEC))
+
+    @precondition(lambda self: self.world.reading is not None)
+    @rule()
+    def read_state(self) -> None:
+        self.world.read_state()
 
     @precondition(lambda self: self.old_asks and self.may_disturb())
     @rule(data=st.data())
@@ -137,7 +155,7 @@ class WorkflowMachine(RuleBasedStateMachine):
     def say(self, token: Token, how: str, outcome: Any, state: Payload | None, retry: bool) -> None:
         answer: StepDone | StepFaulted | StepStopped
         if how == "done":
-            answer = StepDone(token, self.world.record.state_sequence, outcome, state)
+            answer = StepDone(token, self.world.bases.get(token, 0), outcome, state)
         elif how == "faulted":
             answer = StepFaulted(token, ("E",), "E: no", retry)
         else:
@@ -225,6 +243,9 @@ class WorkflowMachine(RuleBasedStateMachine):
         elif world.asks:
             ask = next(iter(world.asks))
             asked = world.asks.pop(ask)
+            if isinstance(asked, AskMerge):
+                self.merge(ask, "merged", state)
+                return
             answer = Replied(0, Payload(b"r")) if asked.call.read_only else WorkflowCommandDone(0, Payload(b"ok"), state, to)
             world.give(inputs.HandlerAnswered(ask, answer, SPEC))
         elif world.queued is not None:
@@ -284,8 +305,12 @@ class WorkflowMachine(RuleBasedStateMachine):
             world.give(inputs.Appended(world.store().effect))
         elif world.asks:
             ask = next(iter(world.asks))
-            del world.asks[ask]
-            world.give(inputs.HandlerAnswered(ask, Replied(0, Payload(b"r")), SPEC))
+            if isinstance(world.asks.pop(ask), AskMerge):
+                self.merge(ask, "merged", None)
+            else:
+                world.give(inputs.HandlerAnswered(ask, Replied(0, Payload(b"r")), SPEC))
+        elif world.reading is not None:
+            world.read_state()
         elif world.machine.suspect is not None and not world.gone:
             world.give(inputs.AttemptLost(world.machine.suspect, "gone"))
         elif world.queued is not None:

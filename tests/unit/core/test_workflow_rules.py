@@ -55,7 +55,7 @@ def test_w1_a_start_begins_a_life_and_journals_its_instant_and_its_budget() -> N
     assert event == Started(10, 1, A, "go", 10 + 60 * S, 60 * S, changed=True, trace="trace")
     assert after(STARTED) == WorkflowRecord(
         generation=10, sequence=1, status=LifecycleStatus.RUNNING, run=1, started_at=10, updated_at=10, until=10 + 60 * S, budget=60 * S,
-        pending=Pending(A, 1), state_sequence=1,
+        pending=Pending(A, 1, 10), state_sequence=1,
     )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def test_w1_a_transition_of_a_live_run_redirects_it_and_keeps_its_budget() -> No
     event = rules.decide_command(record, command(B), "go", 5 * S, None, 30)
     assert event == Transitioned(30, B, "go", redirected=True)
     redirected = evolved(record, event)
-    assert redirected.pending == Pending(B, 3)
+    assert redirected.pending == Pending(B, 3, 30)
     assert (redirected.until, redirected.run, redirected.started_at, redirected.retries) == (record.until, 1, 10, {"a": 1})
 
 
@@ -96,7 +96,7 @@ def test_w7_then_fail_fails_at_once_with_its_message_and_code() -> None:
 
 def test_w6_retries_are_counted_per_visit_and_their_total_per_step_of_the_run() -> None:
     record = after(STARTED, Retried(20, "a", 2, "no"), Transitioned(30, A, "a"), Retried(40, "a", 2, "no"))
-    assert record.pending == Pending(A, 3, attempt=2, retries=1)
+    assert record.pending == Pending(A, 3, 30, attempt=2, retries=1)
     assert record.retries == {"a": 2}
 
 
@@ -109,7 +109,7 @@ def test_w6_as_many_retries_as_recovery_allows_then_failover_without_input(most:
         record = rules.evolve(record, event)
     event = rules.decide_fault(record, Fault("E: no"), recovery, TOKEN, 20)
     assert event == FailedOver(20, "b", "step 'b' failed: E: no", C)
-    assert rules.evolve(record, event).pending == Pending(C, most + 2)
+    assert rules.evolve(record, event).pending == Pending(C, most + 2, 20)
 
 
 def test_w6_an_error_in_not_on_goes_straight_to_failover() -> None:
@@ -179,7 +179,7 @@ def test_w9_a_pause_ends_at_an_instant_with_its_steps_input() -> None:  # F30
 
 def test_w9_a_resumed_pause_is_over_and_does_not_fire_again() -> None:  # F23, F31
     record = after(STARTED, Paused(20, "a", 30, B), Resumed(30, B))
-    assert (record.pending, record.pause) == (Pending(B, 3), None)
+    assert (record.pending, record.pause) == (Pending(B, 3, 30), None)
     assert rules.decide_deadline(record, 40) is None
     again = rules.evolve(record, Paused(50, "b", 60, A))
     assert rules.decide_deadline(again, 59) is None
@@ -215,18 +215,19 @@ def test_w11_an_interruption_is_another_attempt_of_the_visit_and_no_retry() -> N
     event = rules.decide_interrupted(record, "its process died", 30)
     assert event == Interrupted(30, "a", 3, "its process died")
     interrupted = rules.evolve(record, event)
-    assert interrupted.pending == Pending(A, 1, attempt=3, retries=1)
+    assert interrupted.pending == Pending(A, 1, 10, attempt=3, retries=1)
     assert interrupted.retries == {"a": 1}
 
 
-def test_w14_a_steps_state_names_the_updates_it_overwrote() -> None:
+def test_w14_a_steps_state_names_the_updates_it_was_merged_with() -> None:
     record = after(STARTED, Updated(20, "go"), Updated(21, "go"))
-    assert record.changed == (2, 3)
-    assert rules.decide_step(record, StepDone(TOKEN, 2, END, value("s")), 30) == Ended(30, "a", changed=True, overwrote=(3,))
+    assert (record.changed, rules.unseen(record, 1), rules.unseen(record, 3)) == ((2, 3), (2, 3), ())
+    merged = rules.decide_step(record, StepDone(TOKEN, 2, END, value("s")), 30, ("status",))
+    assert merged == Ended(30, "a", changed=True, merged=(3,), both=("status",))
     assert rules.decide_step(record, StepDone(TOKEN, 1, goto("b"), value("s")), 30) == Transitioned(
-        30, StepTarget("b"), "a", changed=True, overwrote=(2, 3)
+        30, StepTarget("b"), "a", changed=True, merged=(2, 3)
     )
-    assert rules.decide_step(record, StepDone(TOKEN, 1, END), 30) == Ended(30, "a"), "a step without a state of its own overwrites nothing"
+    assert rules.decide_step(record, StepDone(TOKEN, 1, END), 30) == Ended(30, "a"), "a step without a state of its own replaces nothing"
     assert after(STARTED, Updated(20, "go"), Transitioned(30, B, "a")).changed == ()
 
 

@@ -51,6 +51,8 @@ class World:
         self.running: dict[Token, int | None] = {}
         """What a process runs, and when it was told to stop."""
         self.sent: set[Token] = set()
+        self.bases: dict[Token, int] = {}
+        """The sequence of the state each attempt was sent with."""
         self.strays: dict[Token, int | None] = {}
         """What was said to be lost and runs all the same."""
         self.told: Counter[str] = Counter()
@@ -70,7 +72,9 @@ class World:
             self.incarnation = self.salt
         self.appending: act.Append | None = None
         self.load_out = False
-        self.asks: dict[int, act.AskHandler] = {}
+        self.asks: dict[int, act.AskHandler | act.AskMerge] = {}
+        self.reading: act.ReadState | None = None
+        self.merged_onto = 0
         self.queued: act.RunStep | None = None
         self.wake: int | None = None
         self.gone = False
@@ -113,8 +117,14 @@ class World:
                 case act.AskHandler():
                     assert action.state == self.state, "W3: handlers see the last journalled state"
                     self.asks[action.ask] = action
-                    commands = [ask for ask in self.asks.values() if not ask.call.read_only]
-                    assert len(commands) <= 1, "W3: one command at a time"
+                    assert len(self.turns()) <= 1, "W3: one command at a time"
+                case act.AskMerge():
+                    assert action.current == self.state, "W14: merged with the last journalled state"
+                    self.asks[action.ask] = action
+                    assert len(self.turns()) == 1, "no command while a merge is out"
+                case act.ReadState():
+                    assert self.reading is None
+                    self.reading = action
                 case act.CancelAsk():
                     del self.asks[action.ask]
                 case act.WakeAt():
@@ -125,9 +135,23 @@ class World:
                 case _:
                     pass
 
+    def turns(self) -> list[int]:
+        """The commands and merges that are out."""
+        return [number for number, ask in self.asks.items() if isinstance(ask, act.AskMerge) or not ask.call.read_only]
+
+    def read_state(self) -> None:
+        """The journal answers what an attempt was sent with."""
+        assert self.reading is not None
+        sequence, generation = self.reading.sequence, self.reading.generation
+        self.reading = None
+        states = [row.state for row in self.rows if (row.generation, row.sequence) == (generation, sequence)]
+        self.give(inputs.StateRead(sequence, states[0] if states else None))
+
     def appends(self, action: act.Append) -> None:
         assert self.appending is None, "one append at a time"
-        assert not [ask for ask in self.asks.values() if not ask.call.read_only], "nothing is decided while a handler is out"
+        assert not self.turns(), "nothing is decided while a handler is out"
+        if getattr(action.event, "merged", ()):
+            assert self.merged_onto == self.record.state_sequence, "W14: what commands set since the merge would be lost"
         assert (action.generation, action.sequence) == next_place(self.record, action.event.at), "I1: without gaps"
         assert not isinstance(action.event, facts.Persisted)
         record = record_of(action)
@@ -180,6 +204,7 @@ class World:
         assert self.queued is not None
         token, self.queued = self.queued.token, None
         self.sent.add(token)
+        self.bases[token] = self.record.state_sequence
         self.running[token] = None
         self.give(inputs.StepSent(token, SPEC))
 
