@@ -25,6 +25,7 @@ from ankka_sidecar.adapters.leases.memory import MemoryLeases
 from ankka_sidecar.adapters.liveness import HostLiveness
 from ankka_sidecar.adapters.session.server import SessionServer
 from ankka_sidecar.config import Config
+from ankka_sidecar.console.serving import console
 from ankka_sidecar.http.app import App
 from ankka_sidecar.ports.faults import Faults
 from ankka_sidecar.ports.journal import Journal
@@ -80,7 +81,7 @@ class Sidecar:
         recovery = Recovery(node, attachments, liveness, ownership.processes)
         node.loader.loaded = recovery.look_at
         watch = Watch(node, attachments, idle=self._leave_when_alone(attachments, node) if self.config.embedded else None)
-        server = make_server(App(node, attachments, SessionServer(attachments), ownership.incarnation), attachments.message_limit)
+        server = make_server(App(node, attachments, SessionServer(attachments), console, ownership.incarnation), attachments.message_limit)
         node.writer.start()
         work = [self._watched(recovery.run()), self._watched(watch.run()), self._watched(node.writer.ended()), self._watched(node.loader.run())]
         serving = asyncio.get_running_loop().create_task(server.serve([listener]))

@@ -30,10 +30,11 @@ INSTANCE, HANDLER = 2, 3
 class App:
     """The ASGI application of the sidecar's one port."""
 
-    def __init__(self, node: Node, attachments: Attachments, sessions: Asgi, incarnation: str) -> None:
+    def __init__(self, node: Node, attachments: Attachments, sessions: Asgi, console: Asgi, incarnation: str) -> None:
         self._node = node
         self._attachments = attachments
         self._sessions = sessions
+        self._console = console
         self._incarnation = incarnation
         self._pages: Asgi | None = None
 
@@ -94,6 +95,9 @@ class App:
 
     async def _outside(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
+        if path in ("/", "/console") or path.startswith("/console/"):
+            await self._console(scope, receive, send)
+            return
         if path not in ("/healthz", "/readyz"):
             await self._page(scope, receive, send)
             return

@@ -51,12 +51,13 @@ def input_of(handler: HandlerSpec | None, body: bytes, content_type: str) -> Pay
     kind, charset = _parsed(content_type)
     if handler is not None and handler.input is None:
         if body:
-            raise bad_request(f"'{handler.name}' takes no input; send no body")
+            raise Problem(Error(ErrorCode.BAD_REQUEST, f"'{handler.name}' takes no input; send no body", {"input": "unwanted"}))
         return None
     taken = _taken(handler)
     if not body and not (kind in taken and _holds_empty(handler, kind)):
         if handler is not None and handler.input is not None and not handler.input.optional and not _takes_null(handler.input.schema):
-            raise bad_request(f"'{handler.name}' takes an input ({handler.input.name}); send it as the body")
+            text = f"'{handler.name}' takes an input ({handler.input.name}); send it as the body"
+            raise Problem(Error(ErrorCode.BAD_REQUEST, text, {"input": "missing", "name": handler.input.name}))
         return None
     if charset == "utf-8" and (kind or content.JSON) in taken:
         return Payload(body, kind or content.JSON)

@@ -6,6 +6,7 @@ import msgspec
 
 from ankka.protocol.errors import Error, ErrorCode, clean_text
 from ankka.protocol.ids import InvalidId, check_instance_id
+from ankka.protocol.lifecycle import LifecycleStatus, WorkflowLifecycle
 from ankka.protocol.payload import Payload
 from ankka_sidecar.http.bodies import read_body, respond_with
 from ankka_sidecar.http.paths import query_of
@@ -108,11 +109,21 @@ async def _lifecycle(node: Node, receive: Receive, component: str, instance: str
 async def _await(node: Node, scope: Scope, receive: Receive, send: Send, component: str, instance: str) -> None:
     seconds = _number(query_of(scope, ("timeout",)), "timeout", AWAIT_DEFAULT, 0.0, AWAIT_MOST)
     await _lifecycle(node, receive, component, instance)  # loads the instance: not even a timeout of 0 is too short for that
-    late = Error(ErrorCode.TIMEOUT, f"{component}/{instance} has not ended within {seconds:g} s; it goes on, ask again")
+    late = Error(ErrorCode.TIMEOUT, "it has not ended")
     result = await invoke(node, Request(component, instance, AWAIT, None, int(seconds * 1_000_000)), receive, late)
     if isinstance(result, Error):
-        raise Problem(result)
+        raise Problem(await _not_ended(node, receive, component, instance, seconds) if result is late else result)
     await respond_with(send, result, None, "")
+
+
+async def _not_ended(node: Node, receive: Receive, component: str, instance: str, seconds: float) -> Error:
+    lifecycle = msgspec.json.decode((await _lifecycle(node, receive, component, instance)).data, type=WorkflowLifecycle)
+    text = f"{component}/{instance} has not ended within {seconds:g} s; it goes on, ask again"
+    if lifecycle.status is LifecycleStatus.NOT_STARTED:
+        text = f"{component}/{instance} has not started within {seconds:g} s; a command starts it, then ask again"
+    elif lifecycle.waiting_for is not None:
+        text = f"{component}/{instance} has not ended within {seconds:g} s; it waits for {lifecycle.waiting_for}"
+    return Error(ErrorCode.TIMEOUT, text)
 
 
 async def _journal(node: Node, scope: Scope, receive: Receive, send: Send, component: str, instance: str) -> None:

@@ -109,7 +109,7 @@ def test_an_empty_body_is_right_for_no_input_for_a_default_and_for_an_optional(h
     assert http.post(f"{one}/greet", headers=JSON).json() == "hello world"
     assert http.post(f"{one}/echo-optional").json() is None
     assert http.post(f"{one}/greet", headers=TEXT).json() == "hello "  # the empty text is a text
-    is_problem(http.post(f"{one}/add", headers=TEXT), 400, "BAD_REQUEST", "'add' takes an input (int)")
+    is_problem(http.post(f"{one}/add", headers=TEXT), 400, "BAD_REQUEST", "'add' takes an input (int); send it as the body")
 
 
 def test_an_empty_body_for_a_required_input_is_400(http: httpx.Client, one: str) -> None:

@@ -47,6 +47,16 @@ def test_fail_is_tried_twice_and_compensated(shop: httpx.Client) -> None:
     lifecycle = shop.get(f"{path}/ankka:lifecycle").json()
     assert (lifecycle["status"], lifecycle["retries"], lifecycle["failure"]) == ("Completed", {"charge": 1}, None)
     assert journal_of(shop, path) == ["started", "transitioned", "retried", "failed-over", "ended"]
+    items = shop.get(f"{path}/ankka:journal").json()["items"]
+    assert [(item["type"], item["step"], item["attempt"]) for item in items] == [
+        ("started", "reserve", 1),
+        ("transitioned", "charge", 1),
+        ("retried", "charge", 2),
+        ("failed-over", "charge", 2),
+        ("ended", "compensate", 1),
+    ]
+    by_page = [shop.get(f"{path}/ankka:journal?limit=1&after={item['generation']}:{item['sequence']}").json()["items"] for item in items]
+    assert [item for page in by_page for item in page] == items[1:]
 
 
 def test_pause_is_resumed_by_its_deadline_after_1_5_s(shop: httpx.Client) -> None:
@@ -56,6 +66,8 @@ def test_pause_is_resumed_by_its_deadline_after_1_5_s(shop: httpx.Client) -> Non
     paused = shop.get(f"{path}/ankka:lifecycle").json()
     assert (paused["pendingStep"], paused["waitingFor"] is not None) == (None, True)
     assert shop.get(f"{path}/status").json()["status"] == "waiting"
+    late = shop.get(f"{path}/ankka:await?timeout=0")
+    is_problem(late, 504, "TIMEOUT", f"checkout/c3 has not ended within 0 s; it waits for {paused['waitingFor']}")
     assert [item["id"] for item in shop.get("/v1/instances?status=Paused").json()["items"]] == ["c3"]
     assert shop.get(f"{path}/ankka:await").json()["status"] == "charged"
     items = shop.get(f"{path}/ankka:journal").json()["items"]

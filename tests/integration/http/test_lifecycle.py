@@ -72,6 +72,16 @@ def test_await_that_takes_too_long_is_504_and_stops_nothing(http: httpx.Client, 
     assert http.get(f"{one}/ankka:await").status_code == 200
 
 
+def test_await_of_what_never_started_says_so(http: httpx.Client, one: str) -> None:
+    http.post(f"{one}/add", json=1)
+    name = one.removeprefix("/v1/")
+    for timeout in ("0", "0.1"):
+        late = http.get(f"{one}/ankka:await?timeout={timeout}")
+        is_problem(late, 504, "TIMEOUT", f"{name} has not started within {timeout} s; a command starts it, then ask again")
+    http.post(f"{one}/start", json=1)
+    is_problem(http.get(f"{one}/ankka:await?timeout=0"), 504, "TIMEOUT", f"{name} has not ended within 0 s; it goes on, ask again")
+
+
 def test_await_before_the_start_waits_for_the_first_run(http: httpx.Client, one: str) -> None:
     answers: list[httpx.Response] = []
     waiting = threading.Thread(target=lambda: answers.append(http.get(f"{one}/ankka:await?timeout=20")))
@@ -120,7 +130,7 @@ def test_a_run_that_failed_says_so_in_its_journal(http: httpx.Client, one: str) 
     http.post(f"{one}/fail")
     http.get(f"{one}/ankka:await")
     failed = http.get(f"{one}/ankka:journal").json()["items"][-1]
-    assert (failed["type"], failed["step"]) == ("failed", "break")
+    assert (failed["type"], failed["step"], failed["attempt"]) == ("failed", "break", 1)
     assert (failed["detail"]["code"], failed["detail"]["message"]) == ("CONFLICT", "it broke")
 
 
