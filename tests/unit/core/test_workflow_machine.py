@@ -228,13 +228,13 @@ class WorkflowMachine(RuleBasedStateMachine):
 
     # --- what happens most of the time ---
 
-    @rule(to=TARGETS, state=STATES, outcome=OUTCOMES, fault=st.booleans(), times=st.integers(1, 4))
-    def go_on(self, to: StepTarget, state: Payload | None, outcome: Any, fault: bool, times: int) -> None:
-        """The next things that were asked for are done, without a fault of ours."""
+    @rule(to=TARGETS, state=STATES, outcome=OUTCOMES, fault=st.booleans(), update=st.booleans(), times=st.integers(1, 4))
+    def go_on(self, to: StepTarget, state: Payload | None, outcome: Any, fault: bool, update: bool, times: int) -> None:
+        """The next things that were asked for are done, without a fault of ours; `update`: commands only set the state."""
         for _ in range(times):
-            self.go_on_once(to, state, outcome, fault)
+            self.go_on_once(None if update else to, state, outcome, fault)
 
-    def go_on_once(self, to: StepTarget, state: Payload | None, outcome: Any, fault: bool) -> None:
+    def go_on_once(self, to: StepTarget | None, state: Payload | None, outcome: Any, fault: bool) -> None:
         world = self.world
         if world.load_out:
             world.load()
@@ -251,7 +251,7 @@ class WorkflowMachine(RuleBasedStateMachine):
         elif world.queued is not None:
             self.history.append(world.queued.token)
             world.send()
-        elif world.running:
+        elif world.running and to is not None:
             token = next(iter(world.running))
             del world.running[token]
             self.say(token, "faulted" if fault else "done", outcome, state, retry=True)

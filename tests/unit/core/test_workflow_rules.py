@@ -214,6 +214,7 @@ def test_w11_an_interruption_is_another_attempt_of_the_visit_and_no_retry() -> N
     record = after(STARTED, Retried(20, "a", 2, "no", 25))
     event = rules.decide_interrupted(record, "its process died", 30)
     assert event == Interrupted(30, "a", 3, "its process died")
+    assert isinstance(event, Interrupted)
     interrupted = rules.evolve(record, event)
     assert interrupted.pending == Pending(A, 1, 10, attempt=3, retries=1)
     assert interrupted.retries == {"a": 1}
