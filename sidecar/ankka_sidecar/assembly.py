@@ -79,7 +79,7 @@ class Sidecar:
         liveness = HostLiveness()
         attachments = Attachments(node, leases, liveness, ownership.incarnation)
         recovery = Recovery(node, attachments, liveness, ownership.processes)
-        node.loader.loaded = recovery.look_at
+        node.on_loaded = recovery.look_at
         watch = Watch(node, attachments, idle=self._leave_when_alone(attachments, node) if self.config.embedded else None)
         server = make_server(App(node, attachments, SessionServer(attachments), console, ownership.incarnation), attachments.message_limit)
         node.writer.start()

@@ -17,6 +17,9 @@ class Action(msgspec.Struct, frozen=True, gc=False):
 class Load(Action, frozen=True):
     """Read the instance from the journal; answers `Loaded` or `LoadFailed`."""
 
+    from_the_beginning: bool = False
+    """Without the snapshot: it could not be read."""
+
 
 class AskHandler(Action, frozen=True):
     """Have a process run a command or query on this state; answers `HandlerAnswered` or `AskLost`."""

@@ -3,6 +3,8 @@
 On load the events behind the snapshot are folded by a process, in chunks, when the first command or query needs the
 state. From then on each command carries the state's bytes and its answer brings the new ones, so nothing is folded
 twice while the instance is resident.
+
+A snapshot is a cache: the first fold proves that it can be read, and one that cannot is passed over with a warning.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from ankka.protocol.payload import Payload
 from ankka.protocol.spec import ComponentSpec
 from ankka_sidecar.core import event_sourced as rules
 from ankka_sidecar.core import lifecycle
-from ankka_sidecar.core.actions import AskFold, Prune, PutSnapshot, Reply
+from ankka_sidecar.core.actions import AskFold, Prune, PutSnapshot, Reply, Report
 from ankka_sidecar.core.events import AnyEvent, Deleted, Persisted
 from ankka_sidecar.core.inputs import CallMade, EndAsked, HandlerAnswered, Input, LifecycleAsked, Loaded, OperatorAsked
 from ankka_sidecar.core.instance import Asking, Instance, Limits
@@ -30,7 +32,7 @@ FOLD_SIZE = 1024 * 1024
 class EntityInstance(Instance):
     """See the module."""
 
-    __slots__ = ("_folding", "_snapshot_every", "_snapshot_sequence", "_snapshot_version", "_unfolded")
+    __slots__ = ("_folding", "_snapshot_every", "_snapshot_sequence", "_snapshot_version", "_unfolded", "_unproven")
 
     record: EntityRecord
     _effect_type = EntityCommandDone
@@ -39,6 +41,7 @@ class EntityInstance(Instance):
         super().__init__(component, instance, limits, salt)
         self.record = EntityRecord()
         self._unfolded: tuple[Payload, ...] = ()
+        self._unproven = False
         self._folding = 0
         self._snapshot_sequence = 0
         self._snapshot_every = 0
@@ -52,18 +55,23 @@ class EntityInstance(Instance):
         self.state = loaded.state
         self._unfolded = loaded.events
         self._snapshot_sequence = loaded.snapshot_sequence
+        self._unproven = loaded.snapshot_sequence > 0
         return True
 
     # --- folding ---------------------------------------------------------------------------------------------------
 
     def _can_query(self) -> bool:
-        return not self._unfolded
+        return not self._needs_fold
+
+    @property
+    def _needs_fold(self) -> bool:
+        return bool(self._unfolded) or self._unproven
 
     def _advance(self, now: int) -> None:
         free = self._asking is None and self._appending is None
         if free and now < self._held_until and rules.decide_deadline(self.record, now) is not None:
             return  # it has expired, and nothing begins on what is over before the journal takes that
-        if self._unfolded:
+        if self._needs_fold:
             if free and not self._decide(now) and (self._mailbox or self._early):
                 self._fold(now)
             return
@@ -85,14 +93,20 @@ class EntityInstance(Instance):
         if isinstance(answer, Folded):
             self.state = answer.state
             self._unfolded = self._unfolded[self._folding :]
+            self._unproven = False
             self._take_queries(now)
+        elif isinstance(answer, Refused) and self._unproven:
+            where = f"{self.component}/{self.instance} at {self._snapshot_sequence}"
+            self._out.append(Report("warning", f"a snapshot cannot be read, the journal is replayed instead: {where}: {answer.error.message}"))
+            self.phase = Phase.LOADING
+            self._load(from_the_beginning=True)
         elif isinstance(answer, Refused):
             self._fold_lost(answer.error, now)
         else:
             self._fold_lost(Error(ErrorCode.INTERNAL, f"a fold answered {type(answer).__name__}"), now)
 
     def _take_queries(self, now: int) -> None:
-        if not self._unfolded:
+        if not self._needs_fold:
             early, self._early = self._early or (), None
             for given in early:
                 self._take(given, now)
@@ -155,6 +169,7 @@ class EntityInstance(Instance):
         if isinstance(done.event, Deleted):
             self.state = None
             self._unfolded = ()
+            self._unproven = False
             self._snapshot_sequence = 0
             self._out.append(Prune(done.record.generation))
             self._take_queries(now)

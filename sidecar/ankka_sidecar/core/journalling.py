@@ -283,9 +283,9 @@ class Journalled:
         if at <= now:
             self._load()
 
-    def _load(self) -> None:
+    def _load(self, *, from_the_beginning: bool = False) -> None:
         self._load_is_out = True
-        self._out.append(Load())
+        self._out.append(Load(from_the_beginning))
 
     def _on_loaded(self, loaded: Loaded, now: int) -> None:
         if self.phase is not Phase.LOADING or not self._load_is_out:

@@ -8,6 +8,7 @@ from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.ids import RESERVED_PREFIX, InvalidId, check_instance_id
 from ankka.protocol.spec import ComponentKind, HandlerSpec
 from ankka_sidecar.core.instance import Instance
+from ankka_sidecar.core.journalling import Phase
 from ankka_sidecar.core.settings import Settings
 from ankka_sidecar.core.workflow_instance import WorkflowInstance
 from ankka_sidecar.runtime.callers import Request
@@ -47,6 +48,14 @@ class Admission:
             return Error(ErrorCode.NOT_FOUND, f"there is no '{request.handler}': names beginning with {RESERVED_PREFIX} are the engine's own")
         return self._caller_refusal(request)
 
+    def must_wait(self, request: Request) -> bool:
+        """A step that reconnected calls while its instance is still being read: whether it may is known in a moment."""
+        attempt = request.attempt
+        if attempt is None:
+            return False
+        caller = self._machines.get((attempt.component, attempt.instance))
+        return caller is not None and caller.phase is Phase.LOADING
+
     def handler(self, request: Request) -> HandlerSpec | Error | None:
         """The handler to call; `None` while a process that may declare it has to come first (W13)."""
         component = request.component
@@ -75,6 +84,8 @@ class Admission:
         if attempt is None:
             return None
         caller = self._machines.get((attempt.component, attempt.instance))
+        if caller is not None and caller.phase is Phase.LOADING:
+            return None  # see `must_wait`
         if isinstance(caller, WorkflowInstance) and caller.may_call(attempt):
             return None
         return Error(ErrorCode.CONFLICT, f"the attempt that makes this call is over ({attempt}); nothing was done")

@@ -10,6 +10,7 @@ from sys import intern
 
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.payload import Payload
+from ankka.protocol.spec import ComponentSpec
 from ankka_sidecar.core.events import Deleted, Persisted, decode_event
 from ankka_sidecar.core.inputs import Input, Loaded, LoadFailed
 from ankka_sidecar.core.instance import Instance
@@ -17,6 +18,8 @@ from ankka_sidecar.core.records import EntityRecord, WorkflowRecord, decode_reco
 from ankka_sidecar.ports.journal import MAX_ITEMS, Journal, JournalUnavailable, Last, Row
 
 PAGE = 1_000
+NO_VERSION = -1
+"""No snapshot is of this version: none is used."""
 
 log = logging.getLogger("ankka.sidecar.journal")
 
@@ -24,10 +27,14 @@ log = logging.getLogger("ankka.sidecar.journal")
 class Loader:
     """Answers `Load`. `loaded` is told of each machine that was: the recovery looks whether its attempt is suspect."""
 
-    def __init__(self, journal: Journal, feed: Callable[[Instance, Input], None]) -> None:
+    def __init__(self, journal: Journal, feed: Callable[[Instance, Input], None], spec_of: Callable[[str], ComponentSpec | None]) -> None:
         self._journal = journal
         self._feed = feed
+        self._spec_of = spec_of
         self._queue: deque[Instance] = deque()
+        self._whole: set[Instance] = set()
+        self.unreadable: dict[tuple[str, str], int] = {}
+        """Instances with rows that this version cannot read, and how often that was found."""
         self._wake = asyncio.Event()
         self._folding: set[asyncio.Task[None]] = set()
         self.epochs: dict[int, int] = {}
@@ -42,8 +49,10 @@ class Loader:
                 machines = [self._queue.popleft() for _ in range(min(MAX_ITEMS, len(self._queue)))]
                 await self._load(machines)
 
-    def put(self, machine: Instance) -> None:
-        """Load this machine's instance."""
+    def put(self, machine: Instance, *, from_the_beginning: bool = False) -> None:
+        """Load this machine's instance; from the beginning if its snapshot cannot be read."""
+        if from_the_beginning:
+            self._whole.add(machine)
         self._queue.append(machine)
         self._wake.set()
 
@@ -78,7 +87,11 @@ class Loader:
 
     async def _load_entity(self, machine: Instance, record: EntityRecord, last: Row, foreign: bool) -> None:
         try:
-            loaded = await _read_entity(self._journal, record, last, foreign)
+            whole = machine in self._whole
+            self._whole.discard(machine)
+            spec = self._spec_of(machine.component)
+            version = spec.snapshot_version if spec is not None else None
+            loaded = await _read_entity(self._journal, record, last, foreign, NO_VERSION if whole else version)
         except JournalUnavailable as error:
             self._failed(machine, error)
         except ValueError as error:
@@ -97,6 +110,8 @@ class Loader:
 
     def _unreadable(self, machine: Instance, error: ValueError) -> None:
         """A row that this version cannot decode stops this instance, and nothing else."""
+        key = (machine.component, machine.instance)
+        self.unreadable[key] = self.unreadable.get(key, 0) + 1
         log.error("the journal of %s/%s cannot be decoded: %s", machine.component, machine.instance, error)
         text = f"the journal of {machine.component}/{machine.instance} holds a row this version cannot read: {error}"
         self._feed(machine, LoadFailed(Error(ErrorCode.INTERNAL, text)))
@@ -110,13 +125,15 @@ def state_of(row: Row | None) -> Payload | None:
     return Payload(row.payload, intern(row.content_type), intern(row.manifest))
 
 
-async def _read_entity(journal: Journal, record: EntityRecord, last: Row, foreign: bool) -> Loaded:
+async def _read_entity(journal: Journal, record: EntityRecord, last: Row, foreign: bool, version: int | None) -> Loaded:
     component, instance = last.component, last.instance
     if record.sequence == 0:
         return Loaded(record, None, last.effect, foreign)
     snapshot = await journal.snapshot_of(component, instance, record.generation)
     state: Payload | None = None
     sequence = 0
+    if snapshot is not None and version not in (None, snapshot.version):
+        snapshot = None  # of another version of the code: the journal is replayed
     if snapshot is not None:
         state = Payload(snapshot.payload, snapshot.content_type, snapshot.manifest)
         sequence = snapshot.sequence

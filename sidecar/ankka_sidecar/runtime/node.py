@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import random
 from collections import deque
+from collections.abc import Callable
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
@@ -16,6 +17,7 @@ from ankka.protocol.frames import StepStopped
 from ankka.protocol.spec import ComponentKind
 from ankka_sidecar.core.entity_instance import EntityInstance
 from ankka_sidecar.core.inputs import (
+    AttemptAdopted,
     AttemptLost,
     CallDropped,
     CallMade,
@@ -28,6 +30,7 @@ from ankka_sidecar.core.inputs import (
     Woke,
 )
 from ankka_sidecar.core.instance import Instance
+from ankka_sidecar.core.journalling import Phase
 from ankka_sidecar.core.records import WorkflowRecord, decode_record
 from ankka_sidecar.core.settings import Settings
 from ankka_sidecar.core.sharding import shard_of
@@ -46,6 +49,8 @@ from ankka_sidecar.runtime.writer import GroupWriter
 
 log = logging.getLogger("ankka.sidecar")
 
+FOR_THE_INSTANCE = (CallMade, LifecycleAsked, EndAsked, OperatorAsked, StepAnswered, AttemptAdopted, AttemptLost)
+"""Inputs that are not for a machine but for whoever is the instance's now."""
 STOPPING = Error(ErrorCode.UNAVAILABLE, "this sidecar is stopping; nothing was done, try again")
 
 Key = tuple[str, str]
@@ -64,7 +69,8 @@ class Node:
         self.timers = Timers(clock, self._wake)
         self.dispatcher = Dispatcher(clock, faults, self.feed, settings.machine.handler_timeout)
         self.writer = GroupWriter(journal, faults, self.feed)
-        self.loader = Loader(journal, self.feed)
+        self.loader = Loader(journal, self.feed, self.dispatcher.spec_of)
+        self.loader.loaded = self._loaded
         self.performer = Performer(
             journal=journal, faults=faults, dispatcher=self.dispatcher, writer=self.writer, loader=self.loader, timers=self.timers,
             callers=self.callers, forget=self._forget,
@@ -76,6 +82,7 @@ class Node:
         self.kinds: dict[str, ComponentKind] = {}
         self.admission = Admission(self.dispatcher, self.kinds, self.machines, settings)
         self.stopping = False
+        self.on_loaded: Callable[[Instance], None] = _nothing
         self._inbox: deque[tuple[Instance, Input | None]] = deque()
         self._feeding = False
         self._early: list[tuple[int, int, Request]] = []
@@ -101,6 +108,9 @@ class Node:
         try:
             while inbox:
                 machine, given = inbox.popleft()
+                if machine.phase is Phase.GONE and given is not None:
+                    self._feed_again(machine, given)
+                    continue
                 try:
                     actions = machine.start(now()) if given is None else machine.handle(given, now())
                     for action in actions:
@@ -109,6 +119,18 @@ class Node:
                     self._stop_instance(machine, given, error)
         finally:
             self._feeding = False
+
+    def _feed_again(self, gone: Instance, given: Input) -> None:
+        """The machine left while this input was on its way: whoever needs an instance gets a new one."""
+        if isinstance(given, FOR_THE_INSTANCE):
+            kind = ComponentKind.WORKFLOW if isinstance(gone, WorkflowInstance) else ComponentKind.EVENT_SOURCED_ENTITY
+            self._inbox.append((self.machine(gone.component, gone.instance, kind), given))
+
+    def _loaded(self, machine: Instance) -> None:
+        """A machine has been loaded: its attempt may be suspect, and calls of its attempt may have waited for it."""
+        self.on_loaded(machine)
+        if self._early:
+            self.readmit()
 
     def _stop_instance(self, machine: Instance, given: Input | None, broke: Exception) -> None:
         """An invariant broke: that instance stops, not the node. Whoever comes next finds it as its journal has it."""
@@ -145,6 +167,9 @@ class Node:
 
     def deliver(self, token: Token, given: Input) -> None:
         """Give an input to the workflow instance that a token names."""
+        if self.kinds.get(token.component, ComponentKind.WORKFLOW) is not ComponentKind.WORKFLOW:
+            log.warning("an attempt of %s, which is no workflow: dropped", token)
+            return
         self.feed(self.machine(token.component, token.instance, ComponentKind.WORKFLOW), given)
 
     def attempt_ended(self, token: Token, given: StepAnswered | AttemptLost) -> None:
@@ -221,6 +246,9 @@ class Node:
         if refusal is not None:
             self.callers.answer(call, refusal)
             return
+        if self.admission.must_wait(request):
+            self._early.append((wait_until, call, request))
+            return
         component, name = request.component, request.handler
         if name in ENGINES_OWN:
             self.feed(self.machine(component, request.instance, self.kinds[component]), self._asked(call, request))
@@ -291,3 +319,7 @@ class Node:
             await self.kind_of(component, instance)
         except (JournalUnavailable, ValueError) as error:
             log.warning("the kind of %s is not known: %s", component, error)
+
+
+def _nothing(machine: Instance) -> None:
+    """Nobody looks at what was loaded."""

@@ -119,7 +119,7 @@ class Performer:
         self._writer.put(machine, Item(row, listing, step_in(record)))
 
     def _load(self, machine: Instance, action: actions.Load) -> None:
-        self._loader.put(machine)
+        self._loader.put(machine, from_the_beginning=action.from_the_beginning)
 
     def _read_state(self, machine: Instance, action: actions.ReadState) -> None:
         self._in_background(self._state_at(machine, action))

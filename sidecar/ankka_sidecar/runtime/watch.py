@@ -19,6 +19,8 @@ SWEEP_EVERY = 1_000_000
 AHEAD = 2_000_000
 """µs that a sweep looks ahead: what is due sooner is loaded, and waits for its instant as a resident machine."""
 SWEEP = 1_000
+UNREADABLE_TRIES = 3
+"""How often an instance whose rows cannot be read is tried again by itself; a call still tries, and a restart begins anew."""
 MOST = 128_000
 """Rows of one sweep at most, however many of the first ones are resident already."""
 
@@ -67,7 +69,8 @@ class Watch:
             self.healthy = False
             return
         self.healthy = True
-        absent = [key for key in due if key not in self._node.machines]
+        unreadable = self._node.loader.unreadable
+        absent = [key for key in due if key not in self._node.machines and unreadable.get(key, 0) < UNREADABLE_TRIES]
         # A page full of resident machines must not hide the rest.
         self._limit = min(self._limit * 2, MOST) if len(due) >= self._limit and len(absent) < SWEEP // 2 else SWEEP
         for component, instance in absent:

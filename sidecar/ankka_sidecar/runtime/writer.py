@@ -96,5 +96,5 @@ def _input_of(effect: int, outcome: Outcome) -> Input:
     if outcome is Outcome.CONFLICT:
         return AppendConflicted(effect)
     if outcome is Outcome.REFUSED:
-        return AppendRefused(effect, "the database cannot hold it; the log says why")
+        return AppendRefused(effect, "the database cannot hold it; the log says why", permanent=True)
     return AppendFenced(effect)
