@@ -21,6 +21,10 @@ _UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "min": 60_000_0
 _SIZES = {"": 1, "b": 1, "kib": 1024, "mib": 1024**2, "gib": 1024**3, "kb": 1000, "mb": 1000**2, "gb": 1000**3}
 
 
+MACHINE_RESTS_AFTER = 1_000_000
+"""µs after which an idle machine is packed; see `runtime.dormant`."""
+
+
 class BadSetting(ValueError):
     """A setting cannot be used; the message names it, its value and what is expected."""
 
@@ -172,7 +176,7 @@ def read(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) 
     machine = Limits(
         handler_timeout=values["handler-timeout"],
         cancel_grace=values["cancel-grace"],
-        passivate_after=values["passivate-after"],
+        passivate_after=min(MACHINE_RESTS_AFTER, values["passivate-after"]),
         max_mailbox=values["max-mailbox"],
         max_journal_events=values["max-journal-events"],
     )
@@ -184,6 +188,7 @@ def read(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) 
         max_state=values["max-state"],
         recovery_rate=values["recovery-rate"],
         max_resident=values["max-resident"],
+        dormant_for=values["passivate-after"],
     )
     shards = values["shards"] if text("shards") is not None else None
     embedded = given.get("embedded")

@@ -90,6 +90,10 @@ class Attempting(Instance):
             self._token = self.record.token(self.component, self.instance)
         return self._token
 
+    def kept(self) -> Loaded | None:
+        """See `Journalled`."""
+        return Loaded(self.record, self.state, schema=self.schema) if self._was_ready else None
+
     # --- what the runtime asks -------------------------------------------------------------------------------------
 
     @property

@@ -55,8 +55,14 @@ class EntityInstance(Instance):
         self.state = loaded.state
         self._unfolded = loaded.events
         self._snapshot_sequence = loaded.snapshot_sequence
-        self._unproven = loaded.snapshot_sequence > 0
+        self._unproven = loaded.snapshot_sequence > 0 and not loaded.is_folded
         return True
+
+    def kept(self) -> Loaded | None:
+        """See `Journalled`."""
+        if not self._was_ready or self._needs_fold:
+            return None
+        return Loaded(self.record, self.state, snapshot_sequence=self._snapshot_sequence, schema=self.schema, is_folded=True)
 
     # --- folding ---------------------------------------------------------------------------------------------------
 

@@ -85,6 +85,8 @@ class Loaded(Input, frozen=True):
     snapshot_sequence: int = 0
     schema: str = ""
     """The fingerprint of the schema that last wrote the state."""
+    is_folded: bool = False
+    """The state of an entity is known to be readable: no fold has to prove its snapshot."""
 
 
 class LoadFailed(Input, frozen=True):

@@ -51,6 +51,9 @@ from ankka_sidecar.core.inputs import (
 )
 from ankka_sidecar.core.journalling import NO_ACTIONS, Journalled, Phase
 
+STAYS_FOR = 3_000_000
+"""µs: a machine that has something to do so soon stays, for the sweep that brings it back is not exact."""
+
 
 class Limits(msgspec.Struct, frozen=True):
     """Limits and times of a machine, µs; the defaults are those of the settings they are named after."""
@@ -97,6 +100,11 @@ class Instance(Journalled):
         self._load()
         self._out = NO_ACTIONS
         return out
+
+    def expect(self, now: int) -> None:
+        """Instead of `start`: what is known of the instance comes as `Loaded` without being read."""
+        self._used_at = now
+        self._load_is_out = True
 
     def handle(self, given: Input, now: int) -> list[Action]:
         """Take one input, answer what is to be done, in order."""
@@ -161,7 +169,10 @@ class Instance(Journalled):
         return first
 
     def _may_leave(self, now: int) -> bool:
-        return self.phase is Phase.READY and self._held_until <= now and self._is_idle()
+        if self.phase is not Phase.READY or self._held_until > now or not self._is_idle():
+            return False
+        instant = self._next_instant(now)
+        return instant is None or instant - now > STAYS_FOR
 
     def _next_wake(self, now: int) -> int:
         """When to look again. Only what `armed` covers already, a handler's time, may lie before `now`."""
@@ -355,6 +366,7 @@ class Instance(Journalled):
         self._queries = None
         self._operators = ()
         self._asking = None
+        self._was_ready = False  # what this machine knows is not to be believed any more
         self._fail_callers(error)
         self.phase = Phase.GONE
         self._out.append(Passivate())

@@ -247,6 +247,10 @@ class Journalled:
             self._uncertain = done
             self._reload(now, now)
 
+    def kept(self) -> Loaded | None:
+        """What a new machine may begin with instead of reading the journal; `None` where this one does not know."""
+        return None
+
     @property
     def is_full(self) -> bool:
         """The journal has as many effects as one instance may have."""

@@ -15,4 +15,6 @@ class Settings(msgspec.Struct, frozen=True):
     max_state: int = 4 * 1024 * 1024
     recovery_rate: int = 2_000
     max_resident: int = 200_000
+    dormant_for: int = 120_000_000
+    """How long what an idle machine knew is kept, packed, once the machine has gone."""
     shards: int = 256

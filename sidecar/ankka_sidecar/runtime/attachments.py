@@ -60,8 +60,9 @@ class Attachments:
     @property
     def message_limit(self) -> int:
         """See `ports.processes`."""
-        settings = self._node.settings
-        return settings.max_payload + settings.max_state + FRAME_OVERHEAD
+        payload, state = self._node.settings.max_payload, self._node.settings.max_state
+        # The largest there are: an entity's answer (event, reply, state), and a merge (base, present state, the step's).
+        return max(2 * payload + state, 3 * state) + FRAME_OVERHEAD
 
     @property
     def count(self) -> int:

@@ -1,7 +1,8 @@
 """Work to processes: who gets it, who waits for credit, who waits for a process.
 
-Credit is kept per lane (steps, threads, commands, nested commands, queries), so a process full of steps still answers
-the commands its steps wait for. What finds no free process waits in `queues`.
+Credit is kept per lane (steps, threads, commands, folds and merges, queries), so a process full of steps still answers
+the commands its steps wait for, and one full of commands still folds the instances they call; nested commands need no
+credit. What finds no free process waits in `queues`.
 
 An instance that a newer version of the code has written is not given to an older one while the newer is attached.
 """
@@ -196,7 +197,7 @@ class Dispatcher:
         if isinstance(action, RunStep):
             return self._step_lane(process, component, action)
         if isinstance(action, (AskFold, AskMerge)):
-            return process.commands
+            return process.folds
         if (component, action.call.handler) not in process.handlers:
             return None
         if action.call.read_only:

@@ -41,6 +41,7 @@ from ankka_sidecar.ports.journal import Journal, JournalUnavailable
 from ankka_sidecar.runtime.admission import AWAIT, ENGINES_OWN, LIFECYCLE, OPERATIONS, Admission
 from ankka_sidecar.runtime.callers import Answer, Callers, Request
 from ankka_sidecar.runtime.dispatcher import Dispatcher, unavailable
+from ankka_sidecar.runtime.dormant import Dormant
 from ankka_sidecar.runtime.loader import Loader
 from ankka_sidecar.runtime.open_calls import OpenCalls
 from ankka_sidecar.runtime.performer import Performer
@@ -79,6 +80,7 @@ class Node:
             feed=self.feed,
         )  # fmt: skip
         self.machines: dict[Key, Instance] = {}
+        self.dormant = Dormant(settings.max_resident, settings.dormant_for)
         self.kinds: dict[str, ComponentKind] = {}
         self.admission = Admission(self.dispatcher, self.kinds, self.machines, settings)
         self.stopping = False
@@ -149,6 +151,9 @@ class Node:
         key = (machine.component, machine.instance)
         if self.machines.get(key) is machine:
             del self.machines[key]
+            kept = machine.kept()
+            if kept is not None:
+                self.dormant.put(key, kept)
 
     # --- machines --------------------------------------------------------------------------------------------------
 
@@ -160,7 +165,10 @@ class Node:
             machine = made(component, instance, self.settings.machine, random.getrandbits(62))
             machine.shard = shard_of(component, instance, self.settings.shards)
             self.machines[component, instance] = machine
-            self._inbox.append((machine, None))
+            known = self.dormant.take((component, instance))
+            if known is not None:
+                machine.expect(self.clock.now())
+            self._inbox.append((machine, known))
             if not self._feeding:
                 self._drain_inbox()
         return machine

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ankka_sidecar.runtime.sessions import PeerSession
 
 
+UNBOUNDED = 1 << 62
+"""Of nested commands: those that use up any credit may be waiting for the very one that finds none. Mailboxes bound them."""
+
+
 class Lane:
     """Credit of one kind of work: how much of it a process takes at once."""
 
@@ -67,7 +71,8 @@ class Process:
         self.steps = Lane(hello.steps)
         self.threads = Lane(hello.threads)
         self.commands = Lane(hello.commands)
-        self.nested = Lane(hello.commands)
+        self.nested = Lane(UNBOUNDED)
+        self.folds = Lane(hello.commands)
         self.queries = Lane(hello.queries)
         self.asked: dict[int, Asked] = {}
         self.attempts: dict[Token, Lane] = {}
@@ -162,7 +167,7 @@ class Process:
         """The connection is gone: requests are numbered per connection, so no answer can come."""
         lost = list(self.asked.values())
         self.asked.clear()
-        for lane in (self.commands, self.nested, self.queries):
+        for lane in (self.commands, self.nested, self.folds, self.queries):
             lane.used = 0
         return lost
 

@@ -54,6 +54,7 @@ class Watch:
     def _make_room(self) -> None:
         """Beyond max-resident, those loaded first leave first, if they are idle."""
         machines = self._node.machines
+        self._node.dormant.tidy(self._node.clock.now(), len(machines))
         excess = len(machines) - self._node.settings.max_resident
         if excess > 0:
             for machine in list(islice(machines.values(), 2 * excess)):

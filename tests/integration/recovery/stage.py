@@ -45,6 +45,11 @@ class Stage:
             for name in ("sidecar.log", "process.log"):
                 print(f"--- {name}\n{(self.folder / name).read_text()}")
 
+    @property
+    def url(self) -> str:
+        """Where the sidecar listens."""
+        return self._url
+
     # --- programs --------------------------------------------------------------------------------------------------
 
     def start_sidecar(self, faults: str | None = None) -> None:
