@@ -1,5 +1,6 @@
 """`ankka call`: one call of a handler, its input as it was typed, its reply on stdout."""
 
+import shlex
 import sys
 from typing import Any
 
@@ -27,7 +28,7 @@ def call(component: str, instance_id: str, handler: str, given: str | None, side
         if handler.startswith(RESERVED_PREFIX) and given is None:
             answer = api.get(path)  # the engine's own queries
         else:
-            answer = _post(api, path, bodies, handler)
+            answer = _posted(api, instance, handler, bodies)
     print_reply(answer, as_json=as_json)
 
 
@@ -39,6 +40,21 @@ def print_reply(answer: Answer, *, as_json: bool) -> None:
         write_json(b"null", raw=True)
     elif on_terminal():
         say("done")
+
+
+def _posted(api: Api, instance: Instance, handler: str, bodies: tuple[Body | None, ...]) -> Answer:
+    try:
+        return _post(api, instance.path(handler), bodies, handler)
+    except Refused as refused:
+        command = shlex.join(["ankka", "call", instance.component, instance.id, handler])
+        match refused.details.get("input"):  # what the sidecar says of it is about a request's body
+            case "missing":
+                what = f"'{handler}' takes an input ({refused.details.get('name')}); write it behind the handler: {command} INPUT"
+            case "unwanted":
+                what = f"'{handler}' takes no input; write nothing behind the handler: {command}"
+            case _:
+                raise
+        raise Refused(refused.status, refused.code, what) from None
 
 
 def _post(api: Api, path: str, bodies: tuple[Body | None, ...], handler: str) -> Answer:

@@ -7,6 +7,9 @@
 Bad usage (exit code 2) is `typer.BadParameter`.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import msgspec
 
 from ankka.cli.shown import shown
@@ -31,12 +34,13 @@ class _Problem(msgspec.Struct, frozen=True):
 class Refused(CommandFailed):
     """The sidecar's answer to a request it did not carry out: `CONFLICT (409): checkout is already charged`."""
 
-    def __init__(self, status: int, code: str, detail: str, *, outcome_unknown: bool = False) -> None:
+    def __init__(self, status: int, code: str, detail: str, details: Mapping[str, object] = MappingProxyType({})) -> None:
         self.status = status
         self.code = code
         self.detail = detail
+        self.details = details
         message = f"{shown(code)} ({status}): {shown(detail, lines=True)}"
-        if outcome_unknown:
+        if details.get("outcome") == "unknown":
             message += "\nIt may have been done, or may still be: ask for the state before you call again."
         super().__init__(message)
 
@@ -49,4 +53,4 @@ class Refused(CommandFailed):
             return None
         if not problem.code:
             return None
-        return cls(status, problem.code, problem.detail, outcome_unknown=problem.details.get("outcome") == "unknown")
+        return cls(status, problem.code, problem.detail, problem.details)

@@ -27,6 +27,11 @@ def parsed(data: bytes, expected: str) -> Any:
     raise Mismatch(f"expected {expected}, got {f'text {shortened(text)}' if text else 'an empty text'}")
 
 
+def counted(size: int) -> str:
+    """A number of bytes, in words."""
+    return "1 byte" if size == 1 else f"{size:,} bytes"
+
+
 def not_utf8(error: UnicodeDecodeError) -> Mismatch:
     """The mismatch of bytes that are no text."""
     return Mismatch(f"not UTF-8: {error}")
@@ -63,7 +68,7 @@ class TextCodec(Codec[T], Generic[T]):
         try:
             if self._raw:
                 return cast("T", self._engine.lift(data.decode()))
-            return cast("T", self._engine.lift(parsed(data, self.primitive)))
+            return cast("T", self._engine.lift(parsed(data, self._engine.plan.name)))
         except Mismatch as mismatch:
             raise self.wrong(mismatch, role) from None
         except UnicodeDecodeError as error:
@@ -144,7 +149,7 @@ class NothingCodec(Codec[T], Generic[T]):
 
     def decode(self, data: bytes) -> T:
         if data:
-            raise self.wrong(Mismatch(f"expected nothing, got {len(data):,} bytes"))
+            raise self.wrong(Mismatch(f"expected nothing, got {counted(len(data))}"))
         return self._value
 
     def encode_payload(self, value: T, role: str = "value") -> Payload:
@@ -154,7 +159,7 @@ class NothingCodec(Codec[T], Generic[T]):
         if payload.content_type == JSON and self._is_null(payload.data):
             return self._value
         if payload.data:
-            raise self.wrong(Mismatch(f"expected nothing, got {len(payload.data):,} bytes of {payload.content_type or 'no type'}"), role)
+            raise self.wrong(Mismatch(f"expected nothing, got {counted(len(payload.data))} of {payload.content_type or 'no type'}"), role)
         return self._value
 
     def _is_null(self, data: bytes) -> bool:

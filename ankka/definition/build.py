@@ -44,6 +44,9 @@ def definition_of(cls: type[Any]) -> ComponentDefinition:
     ankka.definition.problems.RegistrationError: dict cannot be registered: it is no component; inherit Workflow[…] or EventSourcedEntity[…]
     """
     title = f"{getattr(cls, '__name__', cls)} cannot be registered"
+    if isinstance(cls, Component):
+        name = type(cls).__name__
+        raise RegistrationError([f"register the class, not an object: .register({name})"], f"an object of {name} cannot be registered")
     if not _is_component(cls):
         raise RegistrationError(["it is no component; inherit Workflow[…] or EventSourcedEntity[…]"], title)
     known = vars(cls).get(_DEFINITION)

@@ -73,7 +73,7 @@ def fold(definition: ComponentDefinition, frame: Fold, create: Create | None = N
             state = _apply(definition, component, state, _decode_event(definition, payload, f"event {number} of {len(frame.events)} of {where}"))
         return Folded(frame.request, encode(definition.state_codec, state, f"the state of {where} after its events"))
     except Unusable as problem:
-        log_failure(logging.ERROR, f"{where} cannot be folded", problem)
+        log_failure(logging.ERROR, f"{where} cannot be folded: {problem}", problem)
         return Refused(frame.request, problem.error)
     except BaseException as error:
         log_failure(logging.ERROR, f"apply_event of {where} failed", error)

@@ -175,6 +175,8 @@ def _fault(definition: ComponentDefinition, step: StepDefinition, frame: RunStep
     token = frame.token
     where = f"step {step.name!r} of {definition.component_id}/{token.instance}"
     text = describe(error)
+    if isinstance(error, Unusable):  # which step it was is said before it, here and by the engine
+        text = text.replace(f"the input of {where}", "its input", 1).replace(where, "it", 1)
     log_failure(logging.WARNING, f"{where} failed in attempt {token.attempt} after {elapsed:.3f} s: {text}", error)
     return StepFaulted(token, type_names(error), text, not is_excluded(error, step.recovery))
 

@@ -14,7 +14,8 @@ from ankka.definition.component import Component, Scope
 from ankka.definition.definitions import ComponentDefinition, InputDefinition
 from ankka.definition.problems import suggestion
 from ankka.effects.common import Reply, ReplyDone, ReplyFrom, ReplyState, ReplyValue
-from ankka.effects.workflow import StepRef
+from ankka.effects.event_sourced import EventSourcedEffect
+from ankka.effects.workflow import StepRef, WorkflowEffect, WorkflowStepEffect
 from ankka.protocol.errors import Error, ErrorCode, clean_text
 from ankka.protocol.payload import NOTHING, Payload, StepTarget
 
@@ -83,7 +84,7 @@ def decode_input(taken: InputDefinition | None, payload: Payload | None, where: 
     """The arguments of a handler; an input that is missing, too much or of another type is a `BAD_REQUEST`."""
     if taken is None:
         if payload is not None and payload.data and payload.content_type != NOTHING:
-            raise Unusable(f"{where} takes no input; send an empty body", ErrorCode.BAD_REQUEST)
+            raise Unusable(f"{where} takes no input, but one was given", ErrorCode.BAD_REQUEST)
         return ()
     if payload is None or (payload.content_type == NOTHING and not payload.data):
         if taken.optional:
@@ -142,12 +143,16 @@ def expect_effect(effect: object, expected: type[Any], where: str) -> None:
     """Refuse what a handler returned unless it is the effect of its kind."""
     if isinstance(effect, expected):
         return
+    step = expected is WorkflowStepEffect
+    fix = f"return what self.{'step_effects' if step else 'effects'} builds"
     if effect is None:
-        raise Unusable(f"{where} returned None, expected an effect ({expected.__name__}); return what self.effects builds")
+        raise Unusable(f"{where} returned None, expected an effect ({expected.__name__}); {fix}")
     name = type(effect).__name__
     if name in ("Replying", "Updating", "Persisting"):
         raise Unusable(f"{where} returned an effect without a reply; end it with .then_reply(…), .then_reply_state() or .then_no_reply()")
     if name == "StepOutcome":
         ends = ".then_transition_to(…), .then_pause(), .then_end() or .then_fail(…)"
         raise Unusable(f"{where} returned an effect that does not say what is next; end it with {ends}")
-    raise Unusable(f"{where} returned {name}, expected an effect ({expected.__name__})")
+    if not step and isinstance(effect, WorkflowEffect | EventSourcedEffect):
+        fix = "a query changes nothing: end it with self.effects.reply(…), or make it a @command"
+    raise Unusable(f"{where} returned {name}, expected an effect ({expected.__name__}); {fix}")

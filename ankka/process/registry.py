@@ -1,5 +1,6 @@
 """The components a process hosts, by id; everything that is wrong with them is reported together."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,8 +39,8 @@ class Registry:
             except RegistrationError as error:
                 problems.append(str(error))
                 continue
-            if create is not None and not callable(create):
-                problems.append(f"{component.__name__}: create={create!r} must be a function without arguments that makes one object")
+            if (problem := _making(component, create)) is not None:
+                problems.append(f"{component.__qualname__}: {problem}")
             other = components.get(definition.component_id)
             if other is not None:
                 same = "is registered twice" if other.definition.cls is component else f"is the id of {other.definition.cls.__qualname__} too"
@@ -53,3 +54,25 @@ class Registry:
         if problems:
             raise RegistrationError(problems, "this service cannot be run")
         return components
+
+
+def _making(component: type[Component[Any]], create: Callable[[], Any] | None) -> str | None:
+    """Why no object can be made, as far as a signature says it."""
+    if create is None:
+        needed = _needed(component)
+        example = f".register({component.__name__}, create=lambda: {component.__name__}(…))"
+        return f"its __init__ needs {needed}; give create=, a function that makes an object: {example}" if needed else None
+    if not callable(create):
+        return f"create={create!r} must be a function without arguments that makes one object"
+    needed = _needed(create)
+    return f"create= must be a function without arguments that makes one object, and this one needs {needed}" if needed else None
+
+
+def _needed(function: Callable[..., Any]) -> str:
+    """The arguments it cannot be called without."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # one that does not say
+        return ""
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return ", ".join(one.name for one in parameters if one.default is one.empty and one.kind not in optional)

@@ -181,8 +181,9 @@ async def _until_signalled(running: RunningService) -> None:
         work = asyncio.create_task(_run(running))
         await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
-            if running.running_steps:
-                _say(f"ankka  stopping when {running.running_steps} running steps have ended; Ctrl-C ends the process at once")
+            if count := running.running_steps:
+                steps = "1 running step has" if count == 1 else f"{count} running steps have"
+                _say(f"ankka  stopping when {steps} ended; Ctrl-C ends the process at once")
             work.cancel()
         try:
             await work

@@ -83,7 +83,9 @@ class HandlerWork:
                 client = ComponentClient.inside(self._link, Origin(chain=chain, deadline=time.monotonic() + frame.timeout / 1_000_000))
                 return run_command(hosted.definition, frame, client, self._resources, hosted.create)
             case RunQuery():
-                client = ComponentClient.inside(self._link, Origin(deadline=time.monotonic() + frame.timeout / 1_000_000))
+                # No command that waits, so one of its own instance may follow; but part of the ring that a command waits for.
+                chain = (*frame.chain, f"query {frame.component}/{frame.instance}")
+                client = ComponentClient.inside(self._link, Origin(chain=chain, deadline=time.monotonic() + frame.timeout / 1_000_000))
                 return run_query(hosted.definition, frame, client, self._resources, hosted.create)
             case Fold():
                 return fold(hosted.definition, frame, hosted.create)

@@ -118,6 +118,7 @@ class RunQuery(Frame, frozen=True, tag="query"):
     sequence: int
     timeout: int
     metadata: dict[str, str] = {}
+    chain: tuple[str, ...] = ()
 
 
 class RunStep(Frame, frozen=True, tag="step"):

@@ -1,8 +1,8 @@
 """Work to processes: who gets it, who waits for credit, who waits for a process.
 
 Credit is kept per lane (steps, threads, commands, folds and merges, queries), so a process full of steps still answers
-the commands its steps wait for, and one full of commands still folds the instances they call; nested commands need no
-credit. What finds no free process waits in `queues`.
+the commands its steps wait for, and one full of commands still folds the instances they call; what a command or query
+calls needs no credit. What finds no free process waits in `queues`.
 
 An instance that a newer version of the code has written is not given to an older one while the newer is attached.
 """
@@ -200,9 +200,9 @@ class Dispatcher:
             return process.folds
         if (component, action.call.handler) not in process.handlers:
             return None
-        if action.call.read_only:
-            return process.queries
-        return process.nested if action.call.chain else process.commands
+        if action.call.chain:
+            return process.nested
+        return process.queries if action.call.read_only else process.commands
 
     def _is_older(self, spec: ComponentSpec, schema: str) -> bool:
         """Whether a process with `spec` is older than what wrote the state, and a process that is not is attached."""

@@ -31,7 +31,9 @@ def request_frame(machine: Instance, action: Asked, request: int, now: int, hand
     call = action.call
     timeout = min(handler_timeout, max(0, call.deadline - now))
     if call.read_only:
-        return frames.RunQuery(request, component, instance, call.handler, call.input, action.state, action.sequence, timeout, call.metadata)
+        return frames.RunQuery(
+            request, component, instance, call.handler, call.input, action.state, action.sequence, timeout, call.metadata, call.chain
+        )
     return frames.RunCommand(
         request, component, instance, call.handler, call.input, action.state, action.sequence, timeout, call.metadata, call.chain, call.key
     )

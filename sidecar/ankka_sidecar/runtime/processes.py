@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 UNBOUNDED = 1 << 62
-"""Of nested commands: those that use up any credit may be waiting for the very one that finds none. Mailboxes bound them."""
+"""Of what commands and queries call: those that use up any credit may wait for the very one that finds none."""
 
 
 class Lane:

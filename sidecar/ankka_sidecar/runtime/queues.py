@@ -28,8 +28,11 @@ class Work:
         action = self.action
         if isinstance(action, RunStep):
             return f"step {action.step} alone" if action.alone else f"step {action.step}"
-        handler = getattr(action, "call", None)
-        return f"{kind_of(action)} {handler.handler if handler is not None else ''}"
+        call = getattr(action, "call", None)
+        if call is None:
+            return kind_of(action)
+        # What needs no credit does not wait behind what does.
+        return f"{kind_of(action)} {call.handler}{' nested' if call.chain else ''}"
 
 
 class Queues:

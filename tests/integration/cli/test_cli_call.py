@@ -46,6 +46,16 @@ def test_a_refusal_is_on_stderr_with_its_code_and_status(run: Run, instance: str
     assert (refused.returncode, refused.stdout, refused.stderr) == (1, "", "CONFLICT (409): checkout is already charged\n")
 
 
+def test_an_input_that_is_missing_or_unwanted_is_told_in_the_words_of_the_command(run: Run) -> None:
+    for given in ((), ("-",)):
+        missing = run("call", "lab", "a b", "double", *given)
+        assert (missing.returncode, missing.stdout) == (1, "")
+        said = "BAD_REQUEST (400): 'double' takes an input (int); write it behind the handler: ankka call lab 'a b' double INPUT\n"
+        assert missing.stderr == said
+    unwanted = run("call", "lab", "x", "wait", "4")
+    assert unwanted.stderr == "BAD_REQUEST (400): 'wait' takes no input; write nothing behind the handler: ankka call lab x wait\n"
+
+
 def test_what_is_not_json_is_refused_where_json_is_needed(run: Run) -> None:
     refused = run("call", "shopping-cart", "k1", "add", "{productId: 1}")
     assert refused.returncode == 1

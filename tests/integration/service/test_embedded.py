@@ -168,7 +168,7 @@ async def test_ctrl_c_lets_a_running_step_finish(tmp_path: Path) -> None:
             await client.for_workflow("parcel", "p1").call("send").invoke("hold")
             await programs.noted("hold p1 1")
         program.signal(signal.SIGINT)
-        await program.says("ankka  stopping when 1 running steps have ended")
+        await program.says("ankka  stopping when 1 running step has ended")
         programs.open_gate()
         assert await program.exit_code() == 0
         again = await programs.start()
@@ -217,7 +217,7 @@ async def test_a_second_ctrl_c_exits_at_once_with_130(tmp_path: Path) -> None:
             await client.for_workflow("parcel", "p1").call("send").invoke("hold")
             await programs.noted("hold p1 1")
         program.signal(signal.SIGINT)
-        await program.says("ankka  stopping when 1 running steps have ended")
+        await program.says("ankka  stopping when 1 running step has ended")
         program.signal(signal.SIGINT)
         assert await program.exit_code() == 130
 

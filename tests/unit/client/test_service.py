@@ -33,6 +33,45 @@ def test_all_problems_of_all_components_are_reported_together() -> None:
     assert "Workflow cannot be registered" in told
 
 
+class Needy(OrderWorkflow):
+    component_id = "needy"
+
+    def __init__(self, bank: str, *more: str, currency: str, retries: int = 3) -> None:
+        self.said = (bank, more, currency, retries)
+
+
+def made(currency: str = "EUR") -> Needy:
+    return Needy("bank", currency=currency)
+
+
+def test_a_class_whose_objects_cannot_be_made_without_arguments_needs_create() -> None:
+    assert [component.component for component in Ankka.service().register(Needy, create=made).spec()] == ["needy"]
+    with pytest.raises(RegistrationError) as raised:
+        Ankka.service().register(Needy).register(OrderWorkflow).validate()
+    example = ".register(Needy, create=lambda: Needy(…))"
+    assert raised.value.problems == [f"Needy: its __init__ needs bank, currency; give create=, a function that makes an object: {example}"]
+
+
+def test_a_create_that_needs_arguments_is_refused() -> None:
+    def make(bank: str) -> Needy:
+        return Needy(bank, currency="EUR")
+
+    wrong: Any = make
+    none: Any = 3
+    with pytest.raises(RegistrationError) as raised:
+        Ankka.service().register(Needy, create=wrong).register(OrderWorkflow, create=none).validate()
+    assert raised.value.problems == [
+        "Needy: create= must be a function without arguments that makes one object, and this one needs bank",
+        "OrderWorkflow: create=3 must be a function without arguments that makes one object",
+    ]
+
+
+def test_an_object_instead_of_its_class_is_refused() -> None:
+    wrong: Any = OrderWorkflow()
+    with pytest.raises(RegistrationError, match=r"register the class, not an object: \.register\(OrderWorkflow\)"):
+        Ankka.service().register(wrong).validate()
+
+
 def test_a_service_without_components_is_refused() -> None:
     with pytest.raises(RegistrationError, match="no component is registered"):
         Ankka.service().spec()

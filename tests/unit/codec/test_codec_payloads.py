@@ -87,7 +87,8 @@ WRONG: list[tuple[Any, Payload, str]] = [
     (str, Payload(b"3", JSON), "expected str, got int 3"),
     (str, Payload(b"\xff", TEXT), "not UTF-8: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
     (bytes, Payload(b"x", TEXT), "expected application/octet-stream, got text/plain"),
-    (Done, Payload(b"3", JSON), "expected nothing, got 1 bytes of application/json"),
+    (Done, Payload(b"3", JSON), "expected nothing, got 1 byte of application/json"),
+    (Done, Payload(b"300", JSON), "expected nothing, got 3 bytes of application/json"),
 ]
 
 

@@ -49,6 +49,13 @@ def problems_of(define: Callable[[], object]) -> list[str]:
     return raised.value.problems
 
 
+def test_an_object_instead_of_its_class_is_refused() -> None:
+    made: Any = Good()
+    with pytest.raises(RegistrationError) as raised:
+        definition_of(made)
+    assert str(raised.value) == "an object of Good cannot be registered: register the class, not an object: .register(Good)"
+
+
 def test_a_problem_is_a_value_error() -> None:
     assert issubclass(RegistrationError, ValueError)
 

@@ -236,8 +236,8 @@ def test_what_a_handler_raises_is_in_the_log_only(handler: str, how: str, caplog
     ("how", "message"),
     [
         ("none", "'spoil' of order/o1 returned None, expected an effect (WorkflowEffect); return what self.effects builds"),
-        ("text", "'spoil' of order/o1 returned str, expected an effect (WorkflowEffect)"),
-        ("step-effect", "'spoil' of order/o1 returned WorkflowStepEffect, expected an effect (WorkflowEffect)"),
+        ("text", "'spoil' of order/o1 returned str, expected an effect (WorkflowEffect); return what self.effects builds"),
+        ("step-effect", "'spoil' of order/o1 returned WorkflowStepEffect, expected an effect (WorkflowEffect); return what self.effects builds"),
         (
             "no-reply",
             "'spoil' of order/o1 returned an effect without a reply; end it with .then_reply(…), .then_reply_state() or .then_no_reply()",
@@ -259,6 +259,13 @@ def test_effects_that_cannot_be_used(how: str, message: str) -> None:
     assert refusal("spoil", how) == Error(ErrorCode.INTERNAL, message)
 
 
+def test_a_refusal_of_ours_is_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    refusal("spoil", "none")
+    (record,) = [record for record in caplog.records if record.name == "ankka"]
+    assert record.getMessage() == "'spoil' of order/o1 returned None, expected an effect (WorkflowEffect); return what self.effects builds"
+    assert record.exc_info is None
+
+
 def test_a_step_input_that_cannot_be_encoded_names_the_step() -> None:
     error = refusal("spoil", "step-input")
     assert error.code is ErrorCode.INTERNAL
@@ -270,7 +277,7 @@ def test_inputs_that_cannot_be_read_are_the_callers_fault() -> None:
     assert wrong.code is ErrorCode.BAD_REQUEST
     assert "$: expected int" in wrong.message
     assert refusal("start", Payload(b"{")).code is ErrorCode.BAD_REQUEST
-    assert refusal("look", 3) == Error(ErrorCode.BAD_REQUEST, "'look' of order/o1 takes no input; send an empty body")
+    assert refusal("look", 3) == Error(ErrorCode.BAD_REQUEST, "'look' of order/o1 takes no input, but one was given")
 
 
 def test_empty_bodies() -> None:  # F18
@@ -297,7 +304,8 @@ def query_of(handler: str, state: Order | None = None) -> QueryAnswer:
 def test_queries() -> None:
     assert query_of("count", Order("o1", 4)) == Replied(6, default_codec_for(int).encode_payload(4))
     assert query_of("count-later", Order("o1", 4)) == Replied(6, default_codec_for(int).encode_payload(4))
-    message = "'changes' of order/o1 returned WorkflowEffect, expected an effect (WorkflowReadOnlyEffect)"
+    fix = "a query changes nothing: end it with self.effects.reply(…), or make it a @command"
+    message = f"'changes' of order/o1 returned WorkflowEffect, expected an effect (WorkflowReadOnlyEffect); {fix}"
     assert query_of("changes") == Refused(6, Error(ErrorCode.INTERNAL, message))
 
 

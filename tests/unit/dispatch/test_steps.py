@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -261,22 +262,33 @@ async def test_one_log_line_per_fault(threads: StepThreads, caplog: pytest.LogCa
     assert record.exc_info is not None
 
 
+async def test_a_refusal_of_ours_is_one_line_in_the_log(threads: StepThreads, caplog: pytest.LogCaptureFixture) -> None:
+    await run(threads, "spoil", "none")
+    (record,) = [record for record in caplog.records if record.name == "ankka"]
+    reason = "it returned None, expected an effect (WorkflowStepEffect); return what self.step_effects builds"
+    assert re.fullmatch(rf"step 'spoil' of steps/s1 failed in attempt 1 after 0\.\d+ s: {re.escape(reason)}", record.getMessage())
+    assert record.exc_info is None
+
+
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("none", "step 'spoil' of steps/s1 returned None, expected an effect (WorkflowStepEffect); return what self.effects builds"),
-        ("command-effect", "step 'spoil' of steps/s1 returned WorkflowReadOnlyEffect, expected an effect (WorkflowStepEffect)"),
+        ("none", "it returned None, expected an effect (WorkflowStepEffect); return what self.step_effects builds"),
+        (
+            "command-effect",
+            "it returned WorkflowReadOnlyEffect, expected an effect (WorkflowStepEffect); return what self.step_effects builds",
+        ),
         (
             "open",
-            "step 'spoil' of steps/s1 returned an effect that does not say what is next; end it with "  # noqa: ISC004
+            "it returned an effect that does not say what is next; end it with "  # noqa: ISC004
             ".then_transition_to(…), .then_pause(), .then_end() or .then_fail(…)",
         ),
-        ("state", "the state step 'spoil' of steps/s1 sets cannot be encoded: $.text: expected str, got int 3"),
-        ("target", "step 'spoil' of steps/s1 leads to the step 'synk', which 'steps' does not declare; did you mean 'sync'?"),
+        ("state", "the state it sets cannot be encoded: $.text: expected str, got int 3"),
+        ("target", "it leads to the step 'synk', which 'steps' does not declare; did you mean 'sync'?"),
         ("no-end", "ValueError: a pause with on_timeout='sync' needs after=timedelta(…); without it the pause has no end"),
         ("past", "ValueError: after=-1 day, 23:59:59 must be longer than zero"),
         ("seconds", "ValueError: after=5 is no duration; write timedelta(seconds=…)"),
-        ("input", "step 'spoil' of steps/s1 gives the step 'next' no input, but the step needs one: number, int"),
+        ("input", "it gives the step 'next' no input, but the step needs one: number, int"),
     ],
 )
 async def test_effects_that_cannot_be_used_are_faults(threads: StepThreads, what: str, message: str) -> None:  # W9
@@ -284,8 +296,8 @@ async def test_effects_that_cannot_be_used_are_faults(threads: StepThreads, what
 
 
 async def test_a_step_without_the_input_it_needs(threads: StepThreads) -> None:
-    assert (await fault(threads, "next", None)).message == "step 'next' of steps/s1 needs an input: number, int"
-    assert (await fault(threads, "next", "three")).message.startswith("the input of step 'next' of steps/s1 cannot be read: $: ")
+    assert (await fault(threads, "next", None)).message == "it needs an input: number, int"
+    assert (await fault(threads, "next", "three")).message == "its input cannot be read: $: expected int, got text 'three'"
 
 
 async def test_an_input_of_an_older_version_is_dropped_where_none_is_taken_any_more(threads: StepThreads) -> None:
