@@ -69,7 +69,7 @@ def test_what_cannot_be_an_id_is_400_and_leaves_nothing(http: httpx.Client, hand
 
 def test_a_path_of_any_other_shape_is_404(http: httpx.Client) -> None:
     for path in (
-        "/", "/v1", "/v1/", "/v1/everything", "/v1/everything/x", "/v1/everything/x/start/", "//v1/everything/x/total", "/v1/everything/x/total/more",
+        "/v1", "/v1/", "/v1/everything", "/v1/everything/x", "/v1/everything/x/start/", "//v1/everything/x/total", "/v1/everything/x/total/more",
         "/v2/everything/x/total", "/V1/everything/x/total", "/v1/instances/", "/healthz/", "/../../etc/passwd", "/v1/everything%2Fx/total", "/%",
     ):  # fmt: skip
         is_problem(exchange(http, f"GET {path}"), 404, "NOT_FOUND", "there is no ")

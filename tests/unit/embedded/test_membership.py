@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -98,8 +100,14 @@ async def test_the_lock_can_be_given_up_while_it_is_waited_for(tmp_path: Path) -
                 raise AssertionError("two hold it")
 
 
-async def answering(reply: bytes) -> asyncio.Server:
+@asynccontextmanager
+async def answering(reply: bytes) -> AsyncIterator[asyncio.Server]:
+    served: set[asyncio.Task[None]] = set()
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        served.add(task)
         await reader.readuntil(b"\r\n\r\n")
         if reply:
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(reply) + reply)
@@ -107,8 +115,11 @@ async def answering(reply: bytes) -> asyncio.Server:
         else:
             await reader.read()  # until the caller has given up
         writer.close()
+        await writer.wait_closed()
 
-    return await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield server
+    await asyncio.gather(*served, return_exceptions=True)
 
 
 def url_of(server: asyncio.Server) -> str:
@@ -116,18 +127,18 @@ def url_of(server: asyncio.Server) -> str:
 
 
 async def test_health_is_read_and_other_answers_are_none() -> None:
-    async with await answering(b'{"status":"ok","incarnation":"i1","processes":2}') as server:
+    async with answering(b'{"status":"ok","incarnation":"i1","processes":2}') as server:
         assert await health_of(url_of(server)) == Health("ok", "i1", 2)
         gone = url_of(server)
     assert await health_of(gone) == Unanswered(listening=False)
-    async with await answering(b"<html>another program</html>") as server:
+    async with answering(b"<html>another program</html>") as server:
         assert await health_of(url_of(server)) == Unanswered(listening=False)
 
 
 async def test_a_sidecar_that_hangs_is_not_replaced_while_its_process_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "ANSWER_TIMEOUT", 0.05)
     folder = Folder.of(tmp_path)
-    async with await answering(b"") as server:
+    async with answering(b"") as server:
         written(folder, f'{{"http":"{url_of(server)}","pid":{os.getpid()},"incarnation":"i1"}}')
         with pytest.raises(SidecarNotStarted, match=f"runs but does not answer; if it stays so, end it: kill -9 {os.getpid()}"):
             await FolderSidecar(folder).locate()
@@ -135,7 +146,7 @@ async def test_a_sidecar_that_hangs_is_not_replaced_while_its_process_lives(tmp_
 
 async def test_a_sidecar_that_answers_with_its_incarnation_is_joined(tmp_path: Path) -> None:
     folder = Folder.of(tmp_path)
-    async with await answering(b'{"status":"ok","incarnation":"i1","processes":1}') as server:
+    async with answering(b'{"status":"ok","incarnation":"i1","processes":1}') as server:
         written(folder, f'{{"http":"{url_of(server)}","pid":1,"incarnation":"i1"}}')
         sidecar = FolderSidecar(folder)
         assert (await sidecar.locate()).url == url_of(server)
