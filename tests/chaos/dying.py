@@ -1,9 +1,10 @@
 """Places at which a test's process kills itself, as `kill -9` does: `DIES_AT=place:visit`, or `DIES_AT=count:FILE` to count.
 
-    step running, command running, query running, fold running, merge running    inside the handler
-    step answered, command answered    the handler has returned, its answer is encoded, and not written yet
-    step written, command written      the answer is on the wire; whether the sidecar has it journalled is open
-    step acknowledged                  the acknowledgement has come, and was not taken yet
+step running, command running, query running, merge running    inside the handler
+event applying                     in `apply_event`, of a command or a fold
+step answered, command answered    the handler has returned, its answer is encoded, and not written yet; or it is in a call
+step written, command written      the answer is on the wire; whether the sidecar has it journalled is open
+step acknowledged                  the acknowledgement has come, and was not taken yet
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from typing import Any, Final
 from websockets.asyncio.client import ClientConnection
 
 from ankka.process.session import Session
-from ankka.protocol.frames import EntityCommandDone, StepAck, StepDone, StepFaulted, WorkflowCommandDone
+from ankka.protocol.frames import EntityCommandDone, Frame, StepAck, StepDone, StepFaulted, WorkflowCommandDone
 from ankka.protocol.wire import decode_to_sidecar
 
 PLACES: Final = (
@@ -28,10 +29,15 @@ PLACES: Final = (
     "command answered",
     "command written",
     "query running",
-    "fold running",
+    "event applying",
     "merge running",
 )
-_WRITTEN: Final = {StepDone: "step written", StepFaulted: "step written", WorkflowCommandDone: "command written", EntityCommandDone: "command written"}
+_WRITTEN: Final[dict[type[Frame], str]] = {
+    StepDone: "step written",
+    StepFaulted: "step written",
+    WorkflowCommandDone: "command written",
+    EntityCommandDone: "command written",
+}
 _visits: dict[str, int] = {}
 
 

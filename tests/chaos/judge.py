@@ -101,7 +101,7 @@ def runs_are_justified(name: str, items: list[dict[str, Any]], runs: Runs, *, ki
 def commands_are_there_once(drive: Drive, states: dict[str, Any], runs: Runs) -> None:
     """I3, I5: an acknowledged command is there once, a refused one not at all, one of unknown fate once or not."""
     told = drive.told
-    notes = Counter(states["noted"]["notes"])
+    notes: Counter[str] = Counter(states["noted"]["notes"])
     assert not [text for text in notes if text.startswith("no ")], notes
     assert all(notes[text] == 1 for text in told.notes), f"acknowledged {told.notes}, found {notes}"
     assert all(notes[text] <= 1 for text in told.unknown_notes), f"unknown {told.unknown_notes}, found {notes}"
@@ -111,6 +111,6 @@ def commands_are_there_once(drive: Drive, states: dict[str, Any], runs: Runs) ->
     for name, step in (("call", "call"), ("fail", "undo"), ("removed", "call")):
         times = runs_of(runs, name, step)
         assert 1 <= drive.read(f"/v1/purse/{name}/total") <= times, f"the purse of {name}, filled by {times} runs"
-    merged = Counter(states["merge"]["notes"])
+    merged: Counter[str] = Counter(states["merge"]["notes"])
     assert merged, "the command that ran beside the step is lost (W14)"
     assert max(merged.values()) == 1, merged

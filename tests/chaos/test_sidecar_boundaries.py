@@ -21,22 +21,22 @@ VISITS: Final = {
     "append.before": 60,
     "append.after": 60,
     "command.before-send": 28,
-    "query.before-send": 16,
+    "query.before-send": 3,
     "step.before-send": 36,
     "step.after-send": 36,
     "step.answered": 36,
     "cancel.before-send": 1,
-    "fold.before-send": 3,
+    "fold.before-send": 2,
     "merge.before-send": 1,
     "ack.before-send": 36,
-    "reply.before-send": 81,
+    "reply.before-send": 82,
     "snapshot.before": 1,
     "snapshot.after": 1,
     "prune.before": 2,
     "prune.after": 2,
     "listing.before": 33,
-    "commit.before": 69,
-    "commit.after": 69,
+    "commit.before": 66,
+    "commit.after": 66,
     "processes.noted": 1,
 }
 """How often the scenario comes to each point; the first test counts, and says what to write here when it has changed."""
@@ -45,15 +45,15 @@ VISITS: Final = {
 def test_the_scenario_comes_to_every_fault_point(programs: Programs, tmp_path: Path) -> None:
     drive = Drive(programs, faults=f"count:{tmp_path / 'visits'}")
     drive.run()
-    judge(drive, tmp_path, process_died=False)
     counted = Counter((tmp_path / "visits").read_text().split())
+    judge(drive, tmp_path, process_died=False)
     assert not set(POINTS) - counted.keys(), "points the scenario never comes to: no kill there is tested"
-    # Commits are grouped by chance, a lazy listing comes by the clock: a few visits more or less are the same scenario.
-    wrong = {point: counted[point] for point in POINTS if not 0.7 <= counted[point] / VISITS.get(point, 0.001) <= 1.4}
-    assert not wrong, f"the scenario has changed; write into VISITS: { {point: counted[point] for point in POINTS} }"
+    # Commits are grouped by chance, and how often a lifecycle is asked for is a matter of time: a few more or less are the same.
+    wrong = {point for point in POINTS if abs(counted[point] - VISITS[point]) > max(1, VISITS[point] // 3)}
+    assert not wrong, f"the scenario has changed; write into VISITS: {dict(counted)}"
 
 
-@pytest.mark.parametrize(("point", "visit"), [(point, visit) for point in POINTS for visit in spread(VISITS.get(point, 1))])
+@pytest.mark.parametrize(("point", "visit"), [(point, visit) for point in POINTS for visit in spread(VISITS[point])])
 def test_all_is_well_after_a_kill_at(programs: Programs, tmp_path: Path, point: str, visit: int) -> None:  # F01 F15 F17 F84 F86
     faults = f"{point}:{visit}=kill"
     try:

@@ -200,7 +200,7 @@ class PurseEntity(EventSourcedEntity[int, int]):
         return 0
 
     def apply_event(self, state: int, event: int) -> int:
-        dying.at("fold running")
+        dying.at("event applying")
         return state + event
 
     @command("add")

@@ -21,11 +21,11 @@ _CURL = {
 }
 
 
-async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """The request's body; above the limit a 413, as soon as that is known."""
+async def read_body(scope: Scope, receive: Receive, limit: int, called: str = "max-payload") -> bytes:
+    """The request's body; above the limit of that name a 413, as soon as that is known."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit() and int(value) > limit:
-            raise _too_large(int(value), limit)
+            raise _too_large(int(value), limit, called)
     parts: list[bytes] = []
     size = 0
     while True:
@@ -35,14 +35,14 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
         part = message.get("body", b"")
         size += len(part)
         if size > limit:
-            raise _too_large(size, limit)
+            raise _too_large(size, limit, called)
         parts.append(part)
         if not message.get("more_body", False):
             return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _too_large(size: int, limit: int) -> Problem:
-    text = f"the body has {size:,} bytes or more; at most {limit:,} are taken (max-payload)"
+def _too_large(size: int, limit: int, called: str) -> Problem:
+    text = f"the body has {size:,} bytes or more; at most {limit:,} are taken ({called})"
     return Problem(Error(ErrorCode.TOO_LARGE, text, {"limit": limit}))
 
 

@@ -20,6 +20,15 @@ _PROBLEM = {
 }
 _PROBLEM_BODY: dict[str, Any] = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _REFUSED = {"default": {"description": "A problem (RFC 9457)", "content": _PROBLEM_BODY}}
+_OPERATION: dict[str, Any] = {
+    "description": "why, and who asks for it; both may be left out",
+    "content": {"application/json": {"schema": {"type": "object", "properties": {"reason": {"type": "string"}, "by": {"type": "string"}}}}},
+}
+_OPERATIONS = (
+    ("pause", "Hold a workflow's run", "What runs may finish, nothing new starts."),
+    ("resume", "Let a held run go on", "Nothing happens to one that is not held."),
+    ("cancel", "End a workflow's run", "As Failed, or by the step that the workflow names for it (cancel_to)."),
+)
 _ANYTHING: dict[str, Any] = {"application/json": {"schema": {}}, "text/plain": {"schema": {"type": "string"}}}
 
 
@@ -67,6 +76,13 @@ def _paths() -> dict[str, Any]:
         "/v1/{component}/{id}/ankka:journal": {
             "get": _operation("The timeline of an instance", "journal", [*instance, *page], _ok("A page", _ANYTHING), "Its journal."),
         },
+        **{
+            f"/v1/{{component}}/{{id}}/ankka:{name}": {"post": _operation(summary, name, instance, _done(), text) | {"requestBody": _OPERATION}}
+            for name, summary, text in _OPERATIONS
+        },
+        "/v1/{component}/{id}": {
+            "delete": _operation("Remove an instance", "delete", instance, _done(), "Whatever it is doing.") | {"requestBody": _OPERATION},
+        },
         "/healthz": {"get": _operation("Is the sidecar alive?", "healthz", [], _ok("It is", _ANYTHING), "")},
         "/readyz": {"get": _operation("Can it take calls?", "readyz", [], _ok("It can", _ANYTHING), "503 says what it waits for.")},
     }
@@ -78,6 +94,10 @@ def _operation(summary: str, name: str, parameters: list[dict[str, Any]], respon
 
 def _replied() -> dict[str, Any]:
     return {**_ok("The reply", _ANYTHING), "204": {"description": "Done, with nothing to say"}}
+
+
+def _done() -> dict[str, Any]:
+    return {"204": {"description": "It is in the journal"}}
 
 
 def _ok(description: str, content: dict[str, Any]) -> dict[str, Any]:

@@ -75,7 +75,7 @@ async def operate(node: Node, scope: Scope, receive: Receive, send: Send, compon
     except InvalidId as error:
         raise bad_request(str(error)) from None
     query_of(scope, ())
-    body = await read_body(scope, receive, OPERATION_MOST)
+    body = await read_body(scope, receive, OPERATION_MOST, "of an operator's reason")
     try:
         asked = msgspec.json.decode(body, type=Operation) if body else Operation()
     except msgspec.MsgspecError as error:

@@ -16,7 +16,8 @@ from ankka_sidecar.runtime.dispatcher import Dispatcher, declared_by, unavailabl
 
 LIFECYCLE = "ankka:lifecycle"
 AWAIT = "ankka:await"
-OPERATIONS = {"ankka:pause": "hold", "ankka:resume": "release", "ankka:cancel": "cancel", "ankka:delete": "delete"}
+CANCEL = "ankka:cancel"
+OPERATIONS = {"ankka:pause": "hold", "ankka:resume": "release", CANCEL: "cancel", "ankka:delete": "delete"}
 """What an operator may ask (W18), and what the core calls it."""
 ENGINES_OWN = frozenset({LIFECYCLE, AWAIT, *OPERATIONS})
 
@@ -49,7 +50,13 @@ class Admission:
         return self._caller_refusal(request)
 
     def must_wait(self, request: Request) -> bool:
-        """A step that reconnected calls while its instance is still being read: whether it may is known in a moment."""
+        """A step that reconnected calls while its instance is still being read: whether it may is known in a moment.
+
+        A cancel waits for a process: without one nobody knows whether the workflow names a step to go to (W17, W18).
+        """
+        if request.handler == CANCEL:
+            is_workflow = self._kinds[request.component] is ComponentKind.WORKFLOW
+            return is_workflow and self._dispatcher.spec_of(request.component) is None
         attempt = request.attempt
         if attempt is None:
             return False

@@ -18,7 +18,7 @@ class Acting:
     def __init__(self, programs: Programs) -> None:
         self._programs = programs
         self.folder = programs.folder
-        self.sidecar = programs.sidecar("--cancel-grace", "1500ms")
+        self.sidecar = programs.sidecar("--cancel-grace", "1500ms", "--attach-wait", "1s")
         self.process = programs.process(SERVICE, self.sidecar)
 
     def start_sidecar(self) -> None:

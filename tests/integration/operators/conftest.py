@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.integration.cli.programs import ankka
 from tests.integration.conftest import started
 from tests.integration.operators.acting import Acting
 from tests.integration.support.programs import Programs
@@ -15,7 +16,10 @@ _numbers = itertools.count(1)
 @pytest.fixture(scope="session")
 def _attached(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Acting]:
     for programs in started(tmp_path_factory.mktemp("operators")):
-        yield Acting(programs)
+        acting = Acting(programs)
+        yield acting
+        verified = ankka("journal", "verify", "--journal", f"sqlite:///{programs.folder / 'journal.db'}", cwd=programs.folder)
+        assert verified.returncode == 0, verified.stdout
 
 
 @pytest.fixture

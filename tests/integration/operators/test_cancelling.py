@@ -66,7 +66,7 @@ def test_without_a_reason_it_is_just_cancelled(acting: Acting, one: str) -> None
 def test_what_it_waited_for_does_not_happen_any_more(acting: Acting, one: str, step: str) -> None:
     # F47: a pause's deadline, a back-off
     acting.start(one, step)
-    acting.until(one, **({"attempt": 2} if step == "backing-off" else {"status": "Paused"}))
+    acting.until(one, attempt=2) if step == "backing-off" else acting.until(one, status="Paused")
     acting.cancel(one)
     acting.start(f"{one}-other", "resting")
     acting.until(f"{one}-other", status="Completed")  # its pause is as long as the longest of them, and begins later
@@ -150,3 +150,43 @@ def test_a_cancel_outlives_the_death_of_the_sidecar_while_the_step_runs_on(own: 
     own.start("other", "second")
     own.until("other", status="Completed")
     assert own.types("l") == ["started", "failed"]
+
+
+def test_without_a_process_nobody_knows_where_a_cancel_goes_so_it_waits_for_one(own: Acting) -> None:
+    # W13, W17: else a run would fail without its compensation
+    own.done(own.post("t", "start", component="tidy"))
+    own.noted("t work 1")
+    own.process.kill()
+    refused = own.post("t", "ankka:cancel", component="tidy")
+    assert (refused.status_code, refused.json()["code"]) == (503, "UNAVAILABLE")
+    assert "no process that runs 'tidy' is attached; nothing was done" in refused.json()["detail"]
+    assert own.lifecycle("t", component="tidy")["status"] == "Running"
+    own.start_process()
+    own.cancel("t", component="tidy")
+    own.open("t")
+    assert own.sidecar.http.get("/v1/tidy/t/ankka:await").json() == ["started", "tidied"]
+
+
+def test_a_body_that_is_none_of_an_operator_is_refused(acting: Acting, one: str) -> None:
+    acting.start(one, "waiting")
+    acting.until(one, status="Paused")
+    for body, status, said in (
+        (b"[]", 400, "Expected `object`, got `array`"),
+        (b'{"reason": 1}', 400, "Expected `str`, got `int`"),
+        (b'{"resaon": "x"}', 400, "unknown field `resaon`"),
+        (b'{"reason": "', 400, "truncated"),
+        (b" " * 20_000, 413, "at most 16,384 are taken (of an operator's reason)"),
+    ):
+        refused = acting.sidecar.http.post(f"/v1/held/{one}/ankka:pause", content=body)
+        assert refused.status_code == status
+        assert said in refused.json()["detail"]
+    assert acting.types(one) == ["started", "paused"]
+
+
+def test_an_action_is_no_get_and_a_delete_no_post(acting: Acting, one: str) -> None:
+    wrong = acting.sidecar.http.get(f"/v1/held/{one}/ankka:cancel")
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
+    assert acting.sidecar.http.post(f"/v1/held/{one}/ankka:delete").status_code == 404
+    assert {"ankka:pause", "ankka:resume", "ankka:cancel"} <= {
+        path.rpartition("/")[2] for path in acting.sidecar.http.get("/openapi.json").json()["paths"]
+    }

@@ -47,7 +47,7 @@ def test_the_timeline_that_is_shown_says_who_and_why(run: Run, acting: Acting, o
     acting.until(one, status="Paused")
     run("pause", "held", one, "--reason", "a look")
     shown = run("show", "held", one).stdout
-    assert "held         by an operator: nothing new starts" in shown
+    assert "  by an operator: nothing new starts\n" in shown
     assert f"by {getpass.getuser()}, reason a look" in shown
 
 

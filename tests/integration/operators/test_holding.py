@@ -117,4 +117,3 @@ def test_a_hold_outlives_the_death_of_the_sidecar_and_of_the_process(own: Acting
     own.until("h", status="Completed")
     assert own.ledger("h") == ["gated 1", "gated 2", "second 1", "third 1"]  # W11: a pending attempt counts as having been sent
     assert sorted(own.types("h")[1:4]) == ["held", "interrupted", "released"]
-

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -101,7 +101,7 @@ async def test_the_lock_can_be_given_up_while_it_is_waited_for(tmp_path: Path) -
 
 
 @asynccontextmanager
-async def answering(reply: bytes) -> AsyncIterator[asyncio.Server]:
+async def answering(reply: bytes) -> AsyncGenerator[asyncio.Server]:
     served: set[asyncio.Task[None]] = set()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
