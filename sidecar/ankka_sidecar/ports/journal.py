@@ -234,6 +234,13 @@ class Journal(Protocol):
         """
         ...
 
+    async def forget(self, before: int, limit: int) -> int:
+        """Remove deleted instances, at most `limit`, whose deletion is older than `before` and of which no keyed row is left.
+
+        What a crash kept `prune` from removing goes with them. Returns how many instances went.
+        """
+        ...
+
     async def close(self) -> None:
         """Finish what was begun, then release every file and connection; a second time does nothing.
 

@@ -127,6 +127,7 @@ class Attachments:
         process = Process(hello, link)
         if before is not None:
             process.inherited = before.inherited | before.attempts.keys()
+            process.reserved = before.reserved
             self._node.dispatcher.remove(before)
         session.process = process
         self._by_boot[hello.boot] = process

@@ -21,6 +21,9 @@ AHEAD = 2_000_000
 SWEEP = 1_000
 UNREADABLE_TRIES = 3
 """How often an instance whose rows cannot be read is tried again by itself; a call still tries, and a restart begins anew."""
+FORGET_EVERY = 10_000_000
+TOMBSTONES_STAY = 86_400_000_000
+FORGET = 500
 MOST = 128_000
 """Rows of one sweep at most, however many of the first ones are resident already."""
 
@@ -33,6 +36,7 @@ class Watch:
         self._attachments = attachments
         self._idle = idle
         self._swept_at = 0
+        self._forgot_at = node.clock.now()
         self._limit = SWEEP
         self.healthy = True
 
@@ -49,6 +53,9 @@ class Watch:
             if now - self._swept_at >= SWEEP_EVERY:
                 self._swept_at = now
                 await self._sweep(now)
+            if now - self._forgot_at >= FORGET_EVERY:
+                self._forgot_at = now
+                await self._forget(now)
             await asyncio.sleep(TICK)
 
     def _make_room(self) -> None:
@@ -59,6 +66,13 @@ class Watch:
         if excess > 0:
             for machine in list(islice(machines.values(), 2 * excess)):
                 self._node.feed(machine, RoomNeeded())
+
+    async def _forget(self, now: int) -> None:
+        """Tombstones stay a day: until then a late frame of the old life could arrive."""
+        try:
+            await self._node.journal.forget(now - TOMBSTONES_STAY, FORGET)
+        except JournalUnavailable as error:
+            log.warning("what was deleted long ago stays for now: %s", error)
 
     async def _sweep(self, now: int) -> None:
         """Load what is due soon. Resident machines keep their own wake-ups, so they are passed over."""

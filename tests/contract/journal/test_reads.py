@@ -2,8 +2,9 @@
 
 import asyncio
 
+import msgspec
 import pytest
-from ankka_sidecar.ports.journal import DELETED, Item, Journal, Last
+from ankka_sidecar.ports.journal import DELETED, Item, Journal, Last, Listing, Query
 
 from tests.contract.journal.conftest import Opened
 from tests.contract.journal.rows import full_row, item, row, snapshot, store
@@ -174,3 +175,31 @@ async def test_after_prune_a_dead_generation_is_never_used_again(journal: Journa
     outcomes = await journal.append([item("a", 1, generation=generation)])
     assert [outcome.value for outcome in outcomes] == ["conflict"]
     await store(journal, item("a", 1, generation=101), item("a", 2, generation=101))
+
+
+async def test_forget_removes_what_was_deleted_long_ago(journal: Journal) -> None:
+    deleted = Listing("deleted")
+    old = msgspec.structs.replace(row("a", 2, type=DELETED), at=1_000)
+    young = msgspec.structs.replace(row("b", 2, type=DELETED), at=9_000)
+    await store(journal, item("a", 1), Item(old, deleted), item("b", 1), Item(young, deleted), item("c", 1))
+    assert await journal.forget(5_000, 10) == 1
+    assert await journal.forget(5_000, 10) == 0
+    assert await journal.last("checkout", "a") is None
+    assert (await journal.find(Query(status="deleted"))).items[0].instance == "b"
+    assert [stored.sequence for stored in await journal.read("checkout", "b")] == [1, 2]
+    assert [stored.sequence for stored in await journal.read("checkout", "c")] == [1]
+
+
+async def test_forget_keeps_an_instance_whose_keyed_rows_are_still_there(journal: Journal) -> None:
+    await store(journal, Item(row("a", 1, key=b"k")), Item(msgspec.structs.replace(row("a", 2, type=DELETED), at=1_000), Listing("deleted")))
+    assert await journal.forget(5_000, 10) == 0
+    assert [stored.sequence for stored in await journal.read("checkout", "a")] == [1, 2]
+
+
+async def test_forget_goes_in_chunks_and_leaves_living_instances_alone(journal: Journal) -> None:
+    for instance in "abc":
+        await store(journal, item(instance, 1), Item(msgspec.structs.replace(row(instance, 2, type=DELETED), at=1_000), Listing("deleted")))
+    await store(journal, Item(msgspec.structs.replace(row("c", 1, generation=101), at=2_000), Listing("Running")))
+    assert await journal.forget(5_000, 1) == 1
+    assert await journal.forget(5_000, 10) == 1
+    assert [stored.generation for stored in await journal.read("checkout", "c")] == [100, 100, 101]

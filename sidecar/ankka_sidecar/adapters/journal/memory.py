@@ -163,6 +163,14 @@ class MemoryJournal:
         self._snapshots.pop((component, instance, generation), None)
         return len(gone)
 
+    async def forget(self, before: int, limit: int) -> int:
+        self._check_open()
+        old = [key for key, found in self._found.items() if found.listing.status == DELETED and found.updated_at < before]
+        gone = [key for key in old if all(row.key is None for row in self._rows[key])][:limit]
+        for key in gone:
+            del self._rows[key], self._states[key], self._found[key]
+        return len(gone)
+
     async def close(self) -> None:
         self._closed = True
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ankka_sidecar.adapters.journal.sqlite import statements
 from ankka_sidecar.adapters.journal.sqlite.failures import ITEM_ERRORS
 from ankka_sidecar.ports.journal import DELETED, Snapshot
 
@@ -45,6 +46,24 @@ def prune(connection: sqlite3.Connection, component: str, instance: str, generat
         'AND sequence < ? AND "key" IS NULL ORDER BY sequence LIMIT ?)',
         (*place, last[0], limit),
     ).rowcount
+
+
+def forget(connection: sqlite3.Connection, before: int, limit: int) -> int:
+    """Remove what is left of instances that were deleted before that instant; those with a keyed row stay."""
+    generations = statements.GENERATIONS.format("instance.component", "instance.instance")
+    found = connection.execute(
+        "SELECT component, instance, generation FROM instance WHERE status = 'deleted' AND updated_at < ? AND NOT EXISTS "
+        f"(SELECT 1 FROM journal j WHERE j.generation IN ({generations}) AND j.component = instance.component "
+        'AND j.instance = instance.instance AND j."key" IS NOT NULL) LIMIT ?',
+        (before, limit),
+    ).fetchall()
+    of_instance = statements.GENERATIONS.format("?1", "?2")
+    connection.executemany("DELETE FROM snapshot WHERE component = ? AND instance = ? AND generation <= ?", found)
+    connection.executemany(
+        f"DELETE FROM journal WHERE generation IN ({of_instance}) AND component = ?1 AND instance = ?2 AND generation <= ?3", found
+    )
+    connection.executemany("DELETE FROM instance WHERE component = ? AND instance = ? AND generation = ?", found)
+    return len(found)
 
 
 def see_schemas(connection: sqlite3.Connection, schemas: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:

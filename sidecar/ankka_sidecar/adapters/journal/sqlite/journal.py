@@ -115,6 +115,10 @@ class SqliteJournal:
     async def prune(self, component: str, instance: str, generation: int, limit: int) -> int:
         return await self.write(lambda connection: changes.prune(connection, component, instance, generation, limit))
 
+    async def forget(self, before: int, limit: int) -> int:
+        forgotten: int = await self.write(lambda connection: changes.forget(connection, before, limit))
+        return forgotten
+
     async def close(self) -> None:
         if self._closing is None:
             self._closing = self._loop.create_task(asyncio.to_thread(self._close), name="ankka journal close")

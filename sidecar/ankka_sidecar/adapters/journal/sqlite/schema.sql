@@ -47,6 +47,7 @@ CREATE TABLE instance (
 CREATE INDEX instance_deadline ON instance (deadline) WHERE deadline IS NOT NULL;
 CREATE INDEX instance_running ON instance (component, instance) WHERE status = 'Running';
 CREATE INDEX instance_paused ON instance (component, instance) WHERE status = 'Paused';
+CREATE INDEX instance_deleted ON instance (updated_at) WHERE status = 'deleted';
 
 CREATE TABLE snapshot (
     component TEXT NOT NULL COLLATE BINARY,
