@@ -180,7 +180,7 @@ class Journalled:
         generation, sequence = next_place(self.record, event.at)
         self._effect += 1
         self._appending = Appending(self._effect, event, record, state, call, reply, ack, operator, self._schema)
-        changed = self.record.sequence == 0 or self._listing(record) != self._listing(self.record)
+        changed = self.record.sequence == 0 or record.sequence == 0 or self._listing(record) != self._listing(self.record)
         trace = call.trace if call is not None else None
         self._out.append(Append(self._effect, generation, sequence, event, record, state, changed, self._schema, trace, replaces))
 

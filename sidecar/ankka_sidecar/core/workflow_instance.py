@@ -275,6 +275,9 @@ class WorkflowInstance(Attempting):
         elif not record.is_live:
             status = record.status
             self._refuse(asked.call, ErrorCode.CONFLICT, f"{self.component}/{self.instance} is {status}: there is no run to {_VERBS[asked.wanted]}")
+        elif asked.wanted == "cancel" and record.pending is not None and record.pending.target.step == asked.cancel_to:
+            # It is being cancelled already: the compensation that runs is not begun anew.
+            self._out.append(Reply(asked.call, Payload(b"", NOTHING)))
         elif asked.wanted == "cancel":
             event = rules.decide_cancel(record, asked.cancel_to, asked.by, asked.reason, now)
         elif record.held == (asked.wanted == "hold"):

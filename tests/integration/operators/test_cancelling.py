@@ -101,7 +101,6 @@ def test_a_workflow_that_names_a_step_for_it_goes_there(acting: Acting, one: str
     assert acting.sidecar.http.get(f"/v1/tidy/{one}/ankka:await").json() == ["started", "tidied"]
 
 
-@pytest.mark.xfail(strict=True, reason="a second cancel interrupts the step that the first one led to and runs it from its beginning")
 def test_a_cancel_that_is_repeated_does_not_run_the_compensation_twice(acting: Acting, one: str) -> None:
     acting.done(acting.post(one, "start", component="tidy"))
     acting.noted(f"{one} work 1")

@@ -105,7 +105,6 @@ def test_one_that_no_process_handles(own: Acting) -> None:
     assert own.ledger("w") == ["waiting 1"]
 
 
-@pytest.mark.xfail(strict=True, reason="the listing keeps the status of a workflow that was deleted before it was started")
 def test_one_that_was_never_started_is_gone_from_the_listing_too(own: Acting) -> None:
     # I9
     own.done(own.post("n", "keep", body="x"))

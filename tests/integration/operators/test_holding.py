@@ -117,3 +117,35 @@ def test_a_hold_outlives_the_death_of_the_sidecar_and_of_the_process(own: Acting
     own.until("h", status="Completed")
     assert own.ledger("h") == ["gated 1", "gated 2", "second 1", "third 1"]  # W11: a pending attempt counts as having been sent
     assert sorted(own.types("h")[1:4]) == ["held", "interrupted", "released"]
+
+
+def test_the_deadline_of_a_held_pause_waits_over_a_restart_as_well(own: Acting) -> None:
+    own.start("h", "resting")
+    own.until("h", status="Paused")
+    own.pause("h")
+    own.sidecar.kill()
+    own.start_sidecar()
+    own.sidecar.wait_until_ready()
+    own.start("later", "resting")
+    own.until("later", status="Completed")
+    assert own.lifecycle("h")["status"] == "Paused"
+    own.resume("h")
+    own.until("h", status="Completed")
+    assert own.types("h") == ["started", "paused", "held", "released", "resumed", "transitioned", "ended"]
+
+
+def test_a_fault_while_it_is_held_is_journalled_and_the_retry_waits(own: Acting) -> None:
+    # W18, W11: the process dies in the step of a held run
+    own.start("h", "gated")
+    own.pause("h")
+    own.process.kill()
+    held = own.until("h", attempt=2)
+    assert (held["status"], held["held"], held["waitingFor"]) == ("Running", True, "an operator to resume it")
+    own.start_process()
+    own.start("other", "second")
+    own.until("other", status="Completed")
+    assert own.ledger("h") == ["gated 1"]
+    own.open("h")
+    own.resume("h")
+    own.until("h", status="Completed")
+    assert own.types("h") == ["started", "held", "interrupted", "released", "transitioned", "transitioned", "ended"]
