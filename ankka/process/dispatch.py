@@ -69,8 +69,9 @@ def fold(definition: ComponentDefinition, frame: Fold, create: Create | None = N
     try:
         component = new_object(definition, frame.instance, create)
         state = decode_state(definition, component, frame.state)
-        for number, payload in enumerate(frame.events, 1):
-            state = _apply(definition, component, state, _decode_event(definition, payload, f"event {number} of {len(frame.events)} of {where}"))
+        for number, payload in enumerate(frame.events):
+            at = f"the event at sequence {frame.sequences[number]}" if frame.sequences else f"event {number + 1} of {len(frame.events)}"
+            state = _apply(definition, component, state, _decode_event(definition, payload, f"{at} of {where}"))
         return Folded(frame.request, encode(definition.state_codec, state, f"the state of {where} after its events"))
     except Unusable as problem:
         log_failure(logging.ERROR, f"{where} cannot be folded: {problem}", problem)

@@ -139,13 +139,17 @@ class RunStep(Frame, frozen=True, tag="step"):
 
 
 class Fold(Frame, frozen=True, tag="fold"):
-    """Fold these events of an event sourced entity onto the state, answer the state's bytes."""
+    """Fold these events of an event sourced entity onto the state, answer the state's bytes.
+
+    `sequences` says where each event is in the instance's journal: for the message if one cannot be read.
+    """
 
     request: int
     component: str
     instance: str
     state: Payload | None
     events: tuple[Payload, ...]
+    sequences: tuple[int, ...] = ()
 
 
 class Merge(Frame, frozen=True, tag="merge"):

@@ -36,6 +36,7 @@ class AskFold(Action, frozen=True):
     ask: int
     state: Payload | None
     events: tuple[Payload, ...]
+    sequences: tuple[int, ...] = ()
 
 
 class AskMerge(Action, frozen=True):

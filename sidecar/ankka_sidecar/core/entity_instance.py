@@ -32,7 +32,7 @@ FOLD_SIZE = 1024 * 1024
 class EntityInstance(Instance):
     """See the module."""
 
-    __slots__ = ("_folding", "_snapshot_every", "_snapshot_sequence", "_snapshot_version", "_unfolded", "_unproven")
+    __slots__ = ("_folding", "_sequences", "_snapshot_every", "_snapshot_sequence", "_snapshot_version", "_unfolded", "_unproven")
 
     record: EntityRecord
     _effect_type = EntityCommandDone
@@ -41,6 +41,7 @@ class EntityInstance(Instance):
         super().__init__(component, instance, limits, salt)
         self.record = EntityRecord()
         self._unfolded: tuple[Payload, ...] = ()
+        self._sequences: tuple[int, ...] = ()
         self._unproven = False
         self._folding = 0
         self._snapshot_sequence = 0
@@ -54,6 +55,7 @@ class EntityInstance(Instance):
         self.record = record
         self.state = loaded.state
         self._unfolded = loaded.events
+        self._sequences = loaded.sequences
         self._snapshot_sequence = loaded.snapshot_sequence
         self._unproven = loaded.snapshot_sequence > 0 and not loaded.is_folded
         return True
@@ -93,12 +95,13 @@ class EntityInstance(Instance):
         self._folding = count
         self._ask += 1
         self._asking = Asking(self._ask, None, now + self._limits.handler_timeout)
-        self._out.append(AskFold(self._ask, self.state, self._unfolded[:count]))
+        self._out.append(AskFold(self._ask, self.state, self._unfolded[:count], self._sequences[:count]))
 
     def _on_folded(self, answer: Any, now: int) -> None:
         if isinstance(answer, Folded):
             self.state = answer.state
             self._unfolded = self._unfolded[self._folding :]
+            self._sequences = self._sequences[self._folding :]
             self._unproven = False
             self._take_queries(now)
         elif isinstance(answer, Refused) and self._unproven:
@@ -181,6 +184,7 @@ class EntityInstance(Instance):
             self._take_queries(now)
             return
         if isinstance(done.event, Persisted) and done.event.events and done.state is None and not self._unfolded:
+            self._sequences = (done.record.sequence,) * len(done.event.events)
             self._unfolded = done.event.events  # the answer left the state after them out: fold it
         due = self._snapshot_every and self.record.sequence - self._snapshot_sequence >= self._snapshot_every
         if due and self.state is not None and not self._unfolded:

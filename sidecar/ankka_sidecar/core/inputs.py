@@ -82,6 +82,8 @@ class Loaded(Input, frozen=True):
     effect: int = 0
     foreign: bool = False
     events: tuple[Payload, ...] = ()
+    sequences: tuple[int, ...] = ()
+    """Where each of the events is in the journal."""
     snapshot_sequence: int = 0
     schema: str = ""
     """The fingerprint of the schema that last wrote the state."""

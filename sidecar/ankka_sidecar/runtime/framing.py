@@ -25,7 +25,7 @@ def request_frame(machine: Instance, action: Asked, request: int, now: int, hand
     """A command, query, fold or merge."""
     component, instance = machine.component, machine.instance
     if isinstance(action, AskFold):
-        return frames.Fold(request, component, instance, action.state, action.events)
+        return frames.Fold(request, component, instance, action.state, action.events, action.sequences)
     if isinstance(action, AskMerge):
         return frames.Merge(request, component, instance, action.step, action.base, action.current, action.mine, handler_timeout)
     call = action.call

@@ -138,6 +138,7 @@ async def _read_entity(journal: Journal, record: EntityRecord, last: Row, foreig
         state = Payload(snapshot.payload, snapshot.content_type, snapshot.manifest)
         sequence = snapshot.sequence
     events: list[Payload] = []
+    sequences: list[int] = []
     after = (record.generation, sequence)
     while True:
         rows = await journal.read(component, instance, after, PAGE)
@@ -145,7 +146,8 @@ async def _read_entity(journal: Journal, record: EntityRecord, last: Row, foreig
             event = decode_event(row.event)
             if isinstance(event, (Persisted, Deleted)):
                 events.extend(event.events)
+                sequences.extend([row.sequence] * len(event.events))
         if len(rows) < PAGE:
             break
         after = (rows[-1].generation, rows[-1].sequence)
-    return Loaded(record, state, last.effect, foreign, tuple(events), sequence, intern(last.schema))
+    return Loaded(record, state, last.effect, foreign, tuple(events), tuple(sequences), sequence, intern(last.schema))

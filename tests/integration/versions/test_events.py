@@ -42,7 +42,7 @@ def test_an_event_that_cannot_be_read_is_named_and_stops_that_instance_only(depl
     deploying.attach("stock_v1")
     unreadable = deploying.sidecar.http.get("/v1/stock/s/version")
     assert (unreadable.status_code, unreadable.json()["code"]) == (500, "INTERNAL")
-    assert "event 2 of 2 of stock/s cannot be read: $.type: expected one of 'Added', 'Counted'" in unreadable.json()["detail"]
+    assert "the event at sequence 2 of stock/s cannot be read: $.type: expected one of 'Added', 'Counted'" in unreadable.json()["detail"]
     assert deploying.get("stock/t/version") == "v1 1"
     assert deploying.get("stock/s/ankka:lifecycle")["sequence"] == 2
     deploying.attach("stock_v2")

@@ -153,7 +153,7 @@ def test_events_whose_state_the_answer_left_out_are_folded() -> None:
     it.does("e1")
     it.stored()
     it.call()
-    assert it.last(AskFold) == AskFold(2, None, (value("e1"),))
+    assert it.last(AskFold) == AskFold(2, None, (value("e1"),), (1,))
 
 
 # --- the end ---
