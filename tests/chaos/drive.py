@@ -83,6 +83,11 @@ class Drive:
         self.sidecar.kill()
         self.heal()
 
+    def kill_process(self) -> None:
+        """Kill the process now, and start it again."""
+        self.process.kill()
+        self.heal()
+
     def stop(self) -> None:
         """End both in an orderly way; the sidecar first, whose file is then closed."""
         assert self.sidecar.stop() == 0

@@ -2,9 +2,10 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from ankka_sidecar.adapters.faults import FaultAt, FaultInjected, NoFaults
+from ankka_sidecar.adapters.faults import CountVisits, FaultAt, FaultInjected, NoFaults, faults_from
 from ankka_sidecar.ports.faults import POINTS
 
 
@@ -23,6 +24,14 @@ def test_a_fault_comes_at_its_visit_and_only_then() -> None:
     faults.point("append.before")
     with pytest.raises(FaultInjected, match=r"commit\.after, visit 1"):
         faults.point("commit.after")
+
+
+def test_visits_are_counted_in_a_file(tmp_path: Path) -> None:
+    faults = faults_from(f"count:{tmp_path / 'visits'}")
+    assert isinstance(faults, CountVisits)
+    for name in ("append.before", "commit.before", "append.before"):
+        faults.point(name)
+    assert (tmp_path / "visits").read_text() == "append.before\ncommit.before\nappend.before\n"
 
 
 @pytest.mark.chaos
