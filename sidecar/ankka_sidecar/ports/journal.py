@@ -234,6 +234,10 @@ class Journal(Protocol):
         """
         ...
 
+    async def prune_leftovers(self, limit: int) -> int:
+        """`prune` for every deleted instance at once, at most `limit` rows: what a crash kept from being pruned."""
+        ...
+
     async def forget(self, before: int, limit: int) -> int:
         """Remove deleted instances, at most `limit`, whose deletion is older than `before` and of which no keyed row is left.
 

@@ -45,8 +45,14 @@ class Recovery:
         self.resumed = 0
 
     async def run(self) -> None:
-        """Bring back what is live, and settle pending attempts; returns when both are done."""
+        """Bring back what is live, and settle pending attempts; then remove what a crash kept from being removed."""
         await asyncio.gather(self._bring_back(), self._settle())
+        try:
+            pruned = PAGE
+            while pruned == PAGE:
+                pruned = await self._node.journal.prune_leftovers(PAGE)
+        except JournalUnavailable as error:
+            log.warning("rows of deleted instances stay until the next start: %s", error)
 
     async def _bring_back(self) -> None:
         after: str | None = None

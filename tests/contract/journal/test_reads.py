@@ -203,3 +203,15 @@ async def test_forget_goes_in_chunks_and_leaves_living_instances_alone(journal: 
     assert await journal.forget(5_000, 1) == 1
     assert await journal.forget(5_000, 10) == 1
     assert [stored.generation for stored in await journal.read("checkout", "c")] == [100, 100, 101]
+
+
+async def test_prune_leftovers_removes_what_no_prune_came_to(journal: Journal) -> None:
+    deleted = Listing("deleted")
+    await store(journal, item("a", 1), item("a", 2), Item(row("a", 3, type=DELETED), deleted))
+    await store(journal, Item(row("b", 1, key=b"k")), item("b", 2), Item(row("b", 3, type=DELETED), deleted), item("c", 1))
+    assert await journal.prune_leftovers(2) == 2
+    assert await journal.prune_leftovers(10) == 1
+    assert await journal.prune_leftovers(10) == 0
+    assert [stored.sequence for stored in await journal.read("checkout", "a")] == [3]
+    assert [stored.sequence for stored in await journal.read("checkout", "b")] == [1, 3]
+    assert [stored.sequence for stored in await journal.read("checkout", "c")] == [1]

@@ -163,6 +163,13 @@ class MemoryJournal:
         self._snapshots.pop((component, instance, generation), None)
         return len(gone)
 
+    async def prune_leftovers(self, limit: int) -> int:
+        gone = 0
+        for (component, instance), found in self._found.items():
+            if found.listing.status == DELETED and gone < limit:
+                gone += await self.prune(component, instance, found.generation, limit - gone)
+        return gone
+
     async def forget(self, before: int, limit: int) -> int:
         self._check_open()
         old = [key for key, found in self._found.items() if found.listing.status == DELETED and found.updated_at < before]

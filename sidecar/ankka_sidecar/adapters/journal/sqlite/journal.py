@@ -115,6 +115,10 @@ class SqliteJournal:
     async def prune(self, component: str, instance: str, generation: int, limit: int) -> int:
         return await self.write(lambda connection: changes.prune(connection, component, instance, generation, limit))
 
+    async def prune_leftovers(self, limit: int) -> int:
+        pruned: int = await self.write(lambda connection: changes.prune_leftovers(connection, limit))
+        return pruned
+
     async def forget(self, before: int, limit: int) -> int:
         forgotten: int = await self.write(lambda connection: changes.forget(connection, before, limit))
         return forgotten
