@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from ankka.context import CommandContext, Metadata
     from ankka.effects.common import Error, ErrorCode, ExpireAfter
     from ankka.effects.event_sourced import EventSourcedEffect, ReadOnlyEffect
+    from ankka.effects.key_value import KeyValueEffect, KeyValueReadOnlyEffect
     from ankka.effects.workflow import End, Pause, StepFail, StepRef, TransitionTo, WorkflowEffect, WorkflowReadOnlyEffect, WorkflowStepEffect
     from ankka.event_sourced_entity import EventSourcedEntity, RegistrationError, command, query
+    from ankka.key_value_entity import KeyValueEntity
     from ankka.service import Ankka, ServiceBuilder
-    from ankka.testkit import EventSourcedTestKit, WorkflowTestKit
+    from ankka.testkit import EventSourcedTestKit, KeyValueTestKit, WorkflowTestKit
     from ankka.workflow import Backoff, Recovery, StepSettings, Workflow, WorkflowSettings, step
 
 __all__ = [
@@ -40,6 +42,10 @@ __all__ = [
     "EventSourcedEntity",
     "EventSourcedTestKit",
     "ExpireAfter",
+    "KeyValueEffect",
+    "KeyValueEntity",
+    "KeyValueReadOnlyEffect",
+    "KeyValueTestKit",
     "Metadata",
     "Pause",
     "ReadOnlyEffect",
@@ -71,6 +77,7 @@ _MODULES = {
     "ankka.context": ("CommandContext", "Metadata"),
     "ankka.effects.common": ("Error", "ErrorCode", "ExpireAfter"),
     "ankka.effects.event_sourced": ("EventSourcedEffect", "ReadOnlyEffect"),
+    "ankka.effects.key_value": ("KeyValueEffect", "KeyValueReadOnlyEffect"),
     "ankka.effects.workflow": (
         "End",
         "Pause",
@@ -82,8 +89,9 @@ _MODULES = {
         "WorkflowStepEffect",
     ),
     "ankka.event_sourced_entity": ("EventSourcedEntity", "RegistrationError", "command", "query"),
+    "ankka.key_value_entity": ("KeyValueEntity",),
     "ankka.service": ("Ankka", "ServiceBuilder"),
-    "ankka.testkit": ("EventSourcedTestKit", "WorkflowTestKit"),
+    "ankka.testkit": ("EventSourcedTestKit", "KeyValueTestKit", "WorkflowTestKit"),
     "ankka.workflow": ("Backoff", "Recovery", "StepSettings", "Workflow", "WorkflowSettings", "step"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
 from ankka.calls.caller import Caller, CallLink, Origin, Target
-from ankka.calls.component_calls import Calls, EventSourcedCalls, WorkflowCalls
+from ankka.calls.component_calls import Calls, EventSourcedCalls, KeyValueCalls, WorkflowCalls
 from ankka.command_error import CommandError
 from ankka.process.client_session import ClientSession
 from ankka.protocol.lifecycle import WorkflowLifecycle
@@ -16,12 +16,14 @@ from ankka.protocol.spec import ComponentKind
 
 if TYPE_CHECKING:
     from ankka.event_sourced_entity import EventSourcedEntity
+    from ankka.key_value_entity import KeyValueEntity
     from ankka.workflow import Workflow
 
 __all__ = ["Calls", "CommandError", "ComponentClient", "WorkflowLifecycle"]
 
 W = TypeVar("W", bound="Workflow[Any]")
 E = TypeVar("E", bound="EventSourcedEntity[Any, Any]")
+K = TypeVar("K", bound="KeyValueEntity[Any]")
 
 
 class ComponentClient:
@@ -81,6 +83,16 @@ class ComponentClient:
         if isinstance(component, str):
             return Calls(self._open(), Target(ComponentKind.EVENT_SOURCED_ENTITY, component, id))
         return EventSourcedCalls(self._open(), _target(ComponentKind.EVENT_SOURCED_ENTITY, component, id), component)
+
+    @overload
+    def for_key_value_entity(self, component: str, id: str) -> Calls: ...
+    @overload
+    def for_key_value_entity(self, component: type[K], id: str) -> KeyValueCalls[K]: ...
+    def for_key_value_entity(self, component: Any, id: str) -> Calls:
+        """The key value entity `id` of a component: by its id, or by its class, which types the calls."""
+        if isinstance(component, str):
+            return Calls(self._open(), Target(ComponentKind.KEY_VALUE_ENTITY, component, id))
+        return KeyValueCalls(self._open(), _target(ComponentKind.KEY_VALUE_ENTITY, component, id), component)
 
     def _open(self) -> Caller:
         if self._caller is None:

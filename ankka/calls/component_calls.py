@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ankka.definition.component import Component
     from ankka.definition.definitions import HandlerDefinition
     from ankka.effects.event_sourced import EventSourcedEffect
+    from ankka.effects.key_value import KeyValueEffect
     from ankka.effects.workflow import WorkflowEffect
 
 T = TypeVar("T")
@@ -119,6 +120,23 @@ class EventSourcedCalls(Calls, Generic[C]):
     @overload
     def call(
         self, handler: "Callable[Concatenate[C, P], EventSourcedEffect[Any, Any, R] | Coroutine[Any, Any, EventSourcedEffect[Any, Any, R]]]"
+    ) -> TypedInvocation[P, R]: ...
+    def call(self, handler: Any) -> Any:
+        """The command or query of that wire name, or of that method."""
+        return _call(self._caller, self._target, self._component, handler)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyValueCalls(Calls, Generic[C]):
+    """The handlers of a key value entity, by name or by method."""
+
+    _component: type[C]
+
+    @overload
+    def call(self, handler: str) -> Invocation: ...
+    @overload
+    def call(
+        self, handler: "Callable[Concatenate[C, P], KeyValueEffect[Any, R] | Coroutine[Any, Any, KeyValueEffect[Any, R]]]"
     ) -> TypedInvocation[P, R]: ...
     def call(self, handler: Any) -> Any:
         """The command or query of that wire name, or of that method."""

@@ -41,14 +41,14 @@ def definition_of(cls: type[Any]) -> ComponentDefinition:
 
     >>> definition_of(dict)
     Traceback (most recent call last):
-    ankka.definition.problems.RegistrationError: dict cannot be registered: it is no component; inherit Workflow[…] or EventSourcedEntity[…]
+    ankka.definition.problems.RegistrationError: dict cannot be registered: it is no component; inherit Workflow, EventSourcedEntity or KeyValueEntity
     """
     title = f"{getattr(cls, '__name__', cls)} cannot be registered"
     if isinstance(cls, Component):
         name = type(cls).__name__
         raise RegistrationError([f"register the class, not an object: .register({name})"], f"an object of {name} cannot be registered")
     if not _is_component(cls):
-        raise RegistrationError(["it is no component; inherit Workflow[…] or EventSourcedEntity[…]"], title)
+        raise RegistrationError(["it is no component; inherit Workflow, EventSourcedEntity or KeyValueEntity"], title)
     known = vars(cls).get(_DEFINITION)
     if isinstance(known, ComponentDefinition):
         return known
@@ -66,10 +66,10 @@ def _build(cls: type[Component[Any]], findings: Findings) -> ComponentDefinition
     """The definition; `None` if `findings` got anything that stands in its way."""
     component_id = _component_id(cls, findings)
     state_codec = _codec(cls, "state_codec", findings)
-    is_entity = cls.__ankka_kind__ is ComponentKind.EVENT_SOURCED_ENTITY
-    event_codec = _codec(cls, "event_codec", findings) if is_entity else None
+    is_event_sourced = cls.__ankka_kind__ is ComponentKind.EVENT_SOURCED_ENTITY
+    event_codec = _codec(cls, "event_codec", findings) if is_event_sourced else None
     _required_methods(cls, findings)
-    if is_entity:
+    if is_event_sourced:
         _snapshots(cls, findings)
     elif cls.__ankka_kind__ is ComponentKind.WORKFLOW:
         _merge_state(cls, findings)

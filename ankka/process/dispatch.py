@@ -23,6 +23,7 @@ from ankka.definition.problems import suggestion
 from ankka.definition.settings import microseconds
 from ankka.effects.common import ABSENT
 from ankka.effects.event_sourced import EventSourcedEffect
+from ankka.effects.key_value import KeyValueEffect
 from ankka.effects.workflow import WorkflowEffect
 from ankka.process.dispatch_values import (
     Create,
@@ -168,8 +169,10 @@ class _Request:
             answer: CommandAnswer = Refused(self._frame.request, sendable(effect.error))
         elif definition.kind is ComponentKind.WORKFLOW:
             answer = self._workflow_answer(effect)
+        elif definition.kind is ComponentKind.KEY_VALUE_ENTITY:
+            answer = self._key_value_answer(effect)
         else:
-            answer = self._entity_answer(effect)
+            answer = self._event_sourced_answer(effect)
         self._close()
         return answer
 
@@ -189,7 +192,7 @@ class _Request:
             encoded = encode(definition.state_codec, state, f"the empty state of {where}")
         return WorkflowCommandDone(request, reply, encoded, target, effect.delete)
 
-    def _entity_answer(self, effect: EventSourcedEffect[Any, Any, Any]) -> CommandAnswer:
+    def _event_sourced_answer(self, effect: EventSourcedEffect[Any, Any, Any]) -> CommandAnswer:
         definition, where, request = self._definition, self._where, self._frame.request
         assert definition.event_codec is not None
         expiry = None if effect.expire_after is None else microseconds(effect.expire_after.after)
@@ -208,6 +211,19 @@ class _Request:
         if not events and not effect.delete and expiry is None:
             return Replied(request, reply)
         return EntityCommandDone(request, reply, events, encoded, effect.delete, expiry)
+
+    def _key_value_answer(self, effect: KeyValueEffect[Any, Any]) -> CommandAnswer:
+        definition, where, request = self._definition, self._where, self._frame.request
+        expiry = None if effect.expire_after is None else microseconds(effect.expire_after.after)
+        changed = effect.state is not ABSENT
+        state = effect.state if changed else self._state
+        encoded = encode(definition.state_codec, state, f"the state {where} sets") if changed else None
+        if effect.delete:
+            state, encoded = self._empty_state(), None
+        reply = encode_reply(effect.reply, self._handler.reply_codec, state, where)
+        if not changed and not effect.delete:
+            return Replied(request, reply)
+        return EntityCommandDone(request, reply, (), encoded, effect.delete, None if effect.delete else expiry)
 
     def _empty_state(self) -> Any:
         return new_object(self._definition, self._frame.instance, self._create).empty_state()

@@ -15,6 +15,7 @@ from ankka.definition.definitions import ComponentDefinition, InputDefinition
 from ankka.definition.problems import suggestion
 from ankka.effects.common import Reply, ReplyDone, ReplyFrom, ReplyState, ReplyValue
 from ankka.effects.event_sourced import EventSourcedEffect
+from ankka.effects.key_value import KeyValueEffect
 from ankka.effects.workflow import StepRef, WorkflowEffect, WorkflowStepEffect
 from ankka.protocol.errors import Error, ErrorCode, clean_text
 from ankka.protocol.payload import NOTHING, Payload, StepTarget
@@ -153,6 +154,6 @@ def expect_effect(effect: object, expected: type[Any], where: str) -> None:
     if name == "StepOutcome":
         ends = ".then_transition_to(…), .then_pause(), .then_end() or .then_fail(…)"
         raise Unusable(f"{where} returned an effect that does not say what is next; end it with {ends}")
-    if not step and isinstance(effect, WorkflowEffect | EventSourcedEffect):
+    if not step and isinstance(effect, WorkflowEffect | EventSourcedEffect | KeyValueEffect):
         fix = "a query changes nothing: end it with self.effects.reply(…), or make it a @command"
     raise Unusable(f"{where} returned {name}, expected an effect ({expected.__name__}); {fix}")

@@ -7,6 +7,7 @@ assert kit.run_step().next == TransitionTo("charge")
 """
 
 from ankka.testkit.event_sourced_kit import EventSourcedTestKit
+from ankka.testkit.key_value_kit import KeyValueTestKit
 from ankka.testkit.workflow_kit import WorkflowTestKit
 
-__all__ = ["EventSourcedTestKit", "WorkflowTestKit"]
+__all__ = ["EventSourcedTestKit", "KeyValueTestKit", "WorkflowTestKit"]

@@ -34,10 +34,8 @@ NAMES = {
 }
 ONLY_FROM_THERE = {"ankka.fastapi"}
 LATER = {
-    "ankka.key_value_entity": ["KeyValueEntity"],
-    "ankka.effects.key_value": ["KeyValueEffect", "KeyValueReadOnlyEffect"],
     "ankka.client": ["Heartbeat", "Ended", "Failed", "TimedOut"],
-    "ankka.testkit": ["KeyValueTestKit", "IntegrationTestKit"],
+    "ankka.testkit": ["IntegrationTestKit"],
     "ankka.fastapi": ["lifespan", "Client", "component_client", "install_error_handlers"],
 }
 ALL = [(module, name) for module, names in NAMES.items() for name in names]

@@ -9,9 +9,11 @@ from ankka.client import ComponentClient
 from ankka.codec import DONE, Done, json_codec
 from ankka.effects.common import ErrorCode
 from ankka.effects.event_sourced import EventSourcedEffect, ReadOnlyEffect
+from ankka.effects.key_value import KeyValueEffect, KeyValueReadOnlyEffect
 from ankka.effects.workflow import StepRef, WorkflowEffect, WorkflowReadOnlyEffect, WorkflowStepEffect
 from ankka.event_sourced_entity import EventSourcedEntity
-from ankka.testkit import EventSourcedTestKit, WorkflowTestKit
+from ankka.key_value_entity import KeyValueEntity
+from ankka.testkit import EventSourcedTestKit, KeyValueTestKit, WorkflowTestKit
 from ankka.workflow import Workflow, WorkflowSettings, command, query, step
 
 
@@ -194,6 +196,38 @@ class Counter(EventSourcedEntity[int, Added | Cleared]):
         return self.effects.persist(Added(1)).then_reply_state()  # wrong: a query changes nothing
 
 
+class Profile(KeyValueEntity[Order]):
+    component_id = "profile"
+    state_codec = json_codec(Order, "profile")
+
+    def empty_state(self) -> Order:
+        return Order(self.entity_id)
+
+    @command("set")
+    def set(self, number: int) -> KeyValueEffect[Order, int]:
+        if number < 0:
+            return self.effects.error("negative")
+        return self.effects.update_state(replace(self.state, count=number)).expire_after(timedelta(days=1)).then_reply(lambda order: order.count)
+
+    @command("drop")
+    async def drop(self) -> KeyValueEffect[Order, Done]:
+        return self.effects.delete_entity().then_no_reply()
+
+    @query("read")
+    def read(self) -> KeyValueReadOnlyEffect[Order, Order]:
+        return self.effects.reply(self.state)
+
+    def wrong_effects(self) -> None:
+        self.effects.update_state(3)  # wrong: another state
+        self.effects.update_state(self.state).expire_after(5)  # wrong: no duration
+
+    def wrong_reply(self) -> KeyValueEffect[Order, int]:
+        return self.effects.update_state(self.state).then_reply_state()  # wrong: another reply
+
+    def wrong_query(self) -> KeyValueReadOnlyEffect[Order, Order]:
+        return self.effects.update_state(self.state).then_reply_state()  # wrong: a query changes nothing
+
+
 async def calls(client: ComponentClient) -> None:
     order = client.for_workflow(OrderWorkflow, "c1")
     assert_type(await order.call(OrderWorkflow.start).invoke("ok"), Done)
@@ -207,6 +241,8 @@ async def calls(client: ComponentClient) -> None:
     assert_type(await client.for_workflow(Sub, "c1").call(OrderWorkflow.status).invoke(), Order)
     assert_type(await client.for_workflow(Sub, "c1").call(Sub.status).invoke(), Order)
     assert_type(await client.for_event_sourced_entity(Counter, "c1").call(Counter.add).invoke(3), int)
+    assert_type(await client.for_key_value_entity(Profile, "p1").call(Profile.set).invoke(3), int)
+    assert_type(await client.for_key_value_entity("profile", "p1").call("read").invoke(reply=Order), Order)
     assert_type(order.call(OrderWorkflow.status).invoke_sync(), Order)
 
 
@@ -219,6 +255,8 @@ async def wrong_calls(client: ComponentClient) -> None:
     await order.call(OrderWorkflow.charge).invoke()  # wrong: a step is not called
     await order.call(OrderWorkflow.count).invoke("s")  # wrong: the input is of another type
     client.for_workflow(Counter, "c1")  # wrong: an entity is no workflow
+    client.for_key_value_entity(Counter, "c1")  # wrong: an event sourced entity
+    await client.for_key_value_entity(Profile, "p1").call(Profile.set).invoke("3")  # wrong: the input is of another type
 
 
 def kits() -> None:
@@ -229,6 +267,10 @@ def kits() -> None:
     assert_type(entity.state, int)
     assert_type(entity.call("add", 3).events, list[Added | Cleared])
     entity.replay("x")  # wrong: another event
+    profile = KeyValueTestKit.of(Profile)
+    assert_type(profile.state, Order)
+    assert_type(profile.call("set", 3).new_state, Order | None)
+    KeyValueTestKit.of(Counter)  # wrong: an event sourced entity
 
 
 async def functions_keep_their_types(order: OrderWorkflow) -> None:

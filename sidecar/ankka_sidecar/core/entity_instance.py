@@ -1,4 +1,4 @@
-"""The machine of an entity instance: fold once, then every command brings the state after it.
+"""The machine of an event sourced entity's instance: fold once, then every command brings the state after it.
 
 On load the events behind the snapshot are folded by a process, in chunks, when the first command or query needs the
 state. From then on each command carries the state's bytes and its answer brings the new ones, so nothing is folded
@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.frames import EntityCommandDone, Folded, Refused
 from ankka.protocol.payload import Payload
-from ankka.protocol.spec import ComponentSpec
+from ankka.protocol.spec import ComponentKind, ComponentSpec
 from ankka_sidecar.core import event_sourced as rules
 from ankka_sidecar.core import lifecycle
 from ankka_sidecar.core.actions import AskFold, Prune, PutSnapshot, Reply, Report
@@ -34,12 +34,14 @@ class EntityInstance(Instance):
 
     __slots__ = ("_folding", "_sequences", "_snapshot_every", "_snapshot_sequence", "_snapshot_version", "_unfolded", "_unproven")
 
+    kind = ComponentKind.EVENT_SOURCED_ENTITY
     record: EntityRecord
     _effect_type = EntityCommandDone
+    _record_type: ClassVar[type[EntityRecord]] = EntityRecord
 
     def __init__(self, component: str, instance: str, limits: Limits, salt: int) -> None:
         super().__init__(component, instance, limits, salt)
-        self.record = EntityRecord()
+        self.record = self._record_type()
         self._unfolded: tuple[Payload, ...] = ()
         self._sequences: tuple[int, ...] = ()
         self._unproven = False
@@ -49,8 +51,8 @@ class EntityInstance(Instance):
         self._snapshot_version = 0
 
     def _adopt(self, loaded: Loaded, now: int) -> bool:
-        record = loaded.record if loaded.record is not None else EntityRecord()
-        if not isinstance(record, EntityRecord):
+        record = loaded.record if loaded.record is not None else self._record_type()
+        if not isinstance(record, EntityRecord) or type(record) is not self._record_type:
             return False
         self.record = record
         self.state = loaded.state

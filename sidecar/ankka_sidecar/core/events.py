@@ -48,10 +48,11 @@ class Transitioned(Event, frozen=True, tag="transitioned"):
 
 
 class Updated(Event, frozen=True, tag="updated"):
-    """A command set the state, and nothing else."""
+    """A command set the state, and nothing else; a key value entity's may say when it expires."""
 
     by: str
     changed: bool = True
+    expires_at: int | None = None
 
 
 class Paused(Event, frozen=True, tag="paused"):
@@ -171,6 +172,7 @@ WorkflowEvent = (
     Started | Transitioned | Updated | Paused | Resumed | Retried | FailedOver | Interrupted | Sent | Held | Released | Ended | Failed | Deleted
 )
 EntityEvent = Persisted | Deleted
+KeyValueEvent = Updated | Deleted
 AnyEvent = WorkflowEvent | Persisted
 
 decode_event = msgspec.msgpack.Decoder(AnyEvent).decode

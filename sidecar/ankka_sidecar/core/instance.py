@@ -14,7 +14,7 @@ against the record when its turn comes, so a late wake-up does no harm.
 Invariants: I1 sequences without gaps (`next_place`, and the journal refuses anything else). I3 a reply leaves only
 after its effect is durable. I5 a refusal appends nothing. I8 only the pending attempt's answer is taken.
 
-Neighbours: `workflow_instance` and `entity_instance` fill in the kinds; `runtime.performer` does the actions.
+Neighbours: `workflow_instance`, `entity_instance` and `key_value_instance` fill in the kinds; `runtime.performer` does the actions.
 """
 
 from __future__ import annotations

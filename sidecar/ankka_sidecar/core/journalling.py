@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.payload import NOTHING, Payload
-from ankka.protocol.spec import ComponentSpec
+from ankka.protocol.spec import ComponentKind, ComponentSpec
 from ankka_sidecar.core.actions import Action, Append, Load, Reply, Report
 from ankka_sidecar.core.events import AnyEvent
 from ankka_sidecar.core.inputs import (
@@ -101,6 +101,7 @@ class Journalled:
         "state",
     )
 
+    kind: ClassVar[ComponentKind]
     record: Any
 
     def __init__(self, component: str, instance: str, salt: int, max_events: int) -> None:

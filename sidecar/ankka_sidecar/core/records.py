@@ -7,6 +7,7 @@ import msgspec
 from ankka.protocol.attempt import Token
 from ankka.protocol.lifecycle import LifecycleStatus
 from ankka.protocol.payload import StepTarget
+from ankka.protocol.spec import ComponentKind
 
 
 class Pending(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -83,12 +84,16 @@ class WorkflowRecord(msgspec.Struct, frozen=True, array_like=True, gc=False, tag
 
 
 class EntityRecord(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="entity"):
-    """An entity instance as its journal says; `sequence` 0 as for a workflow."""
+    """An event sourced entity's instance as its journal says; `sequence` 0 as for a workflow."""
 
     generation: int = 0
     sequence: int = 0
     updated_at: int | None = None
     expires_at: int | None = None
+
+
+class KeyValueRecord(EntityRecord, frozen=True, array_like=True, gc=False, tag="key-value"):
+    """A key value entity's instance: the same, under a tag of its own, so that a row tells its component's kind."""
 
 
 def next_place(record: WorkflowRecord | EntityRecord, now: int) -> tuple[int, int]:
@@ -98,6 +103,13 @@ def next_place(record: WorkflowRecord | EntityRecord, now: int) -> tuple[int, in
     return record.generation, record.sequence + 1
 
 
-AnyRecord = WorkflowRecord | EntityRecord
+AnyRecord = WorkflowRecord | EntityRecord | KeyValueRecord
 
 decode_record = msgspec.msgpack.Decoder(AnyRecord).decode
+
+
+def kind_of(record: AnyRecord) -> ComponentKind:
+    """The kind of component whose instance the record is of."""
+    if isinstance(record, WorkflowRecord):
+        return ComponentKind.WORKFLOW
+    return ComponentKind.KEY_VALUE_ENTITY if isinstance(record, KeyValueRecord) else ComponentKind.EVENT_SOURCED_ENTITY

@@ -16,7 +16,7 @@ from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.frames import Merged, Refused, StepDone, StepFaulted, WorkflowCommandDone
 from ankka.protocol.lifecycle import LifecycleStatus
 from ankka.protocol.payload import NOTHING, Payload
-from ankka.protocol.spec import ComponentSpec, RecoverySpec
+from ankka.protocol.spec import ComponentKind, ComponentSpec, RecoverySpec
 from ankka_sidecar.core import lifecycle
 from ankka_sidecar.core import workflow as rules
 from ankka_sidecar.core.actions import AskMerge, Prune, ReadState, Reply, Report
@@ -52,6 +52,7 @@ class WorkflowInstance(Attempting):
 
     __slots__ = ("_base", "_both", "_onto", "_reading", "_waiters")
 
+    kind = ComponentKind.WORKFLOW
     _effect_type = WorkflowCommandDone
 
     def __init__(self, component: str, instance: str, limits: Limits, salt: int) -> None:

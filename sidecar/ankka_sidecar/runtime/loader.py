@@ -14,7 +14,7 @@ from ankka.protocol.spec import ComponentSpec
 from ankka_sidecar.core.events import Deleted, Persisted, decode_event
 from ankka_sidecar.core.inputs import Input, Loaded, LoadFailed
 from ankka_sidecar.core.instance import Instance
-from ankka_sidecar.core.records import EntityRecord, WorkflowRecord, decode_record
+from ankka_sidecar.core.records import EntityRecord, KeyValueRecord, WorkflowRecord, decode_record
 from ankka_sidecar.ports.journal import MAX_ITEMS, Journal, JournalUnavailable, Last, Row
 
 PAGE = 1_000
@@ -77,7 +77,7 @@ class Loader:
         except ValueError as error:
             self._unreadable(machine, error)
             return
-        if isinstance(record, WorkflowRecord):
+        if isinstance(record, (WorkflowRecord, KeyValueRecord)):
             schema = intern(last.state.schema) if last.state is not None else ""
             self._give(machine, Loaded(record, state_of(last.state), last.row.effect, foreign, schema=schema))
         else:

@@ -31,7 +31,9 @@ from ankka_sidecar.core.inputs import (
 )
 from ankka_sidecar.core.instance import Instance
 from ankka_sidecar.core.journalling import Phase
-from ankka_sidecar.core.records import WorkflowRecord, decode_record
+from ankka_sidecar.core.key_value_instance import KeyValueInstance
+from ankka_sidecar.core.records import decode_record
+from ankka_sidecar.core.records import kind_of as kind_of_record
 from ankka_sidecar.core.settings import Settings
 from ankka_sidecar.core.sharding import shard_of
 from ankka_sidecar.core.workflow_instance import WorkflowInstance
@@ -52,6 +54,7 @@ log = logging.getLogger("ankka.sidecar")
 
 FOR_THE_INSTANCE = (CallMade, LifecycleAsked, EndAsked, OperatorAsked, StepAnswered, AttemptAdopted, AttemptLost)
 """Inputs that are not for a machine but for whoever is the instance's now."""
+MACHINES: dict[ComponentKind, type[Instance]] = {made.kind: made for made in (WorkflowInstance, EntityInstance, KeyValueInstance)}
 STOPPING = Error(ErrorCode.UNAVAILABLE, "this sidecar is stopping; nothing was done, try again")
 
 Key = tuple[str, str]
@@ -125,8 +128,7 @@ class Node:
     def _feed_again(self, gone: Instance, given: Input) -> None:
         """The machine left while this input was on its way: whoever needs an instance gets a new one."""
         if isinstance(given, FOR_THE_INSTANCE):
-            kind = ComponentKind.WORKFLOW if isinstance(gone, WorkflowInstance) else ComponentKind.EVENT_SOURCED_ENTITY
-            self._inbox.append((self.machine(gone.component, gone.instance, kind), given))
+            self._inbox.append((self.machine(gone.component, gone.instance, gone.kind), given))
 
     def _loaded(self, machine: Instance) -> None:
         """A machine has been loaded: its attempt may be suspect, and calls of its attempt may have waited for it."""
@@ -161,8 +163,7 @@ class Node:
         """The instance's machine, made and loading if it is not resident."""
         machine = self.machines.get((component, instance))
         if machine is None:
-            made = WorkflowInstance if kind is ComponentKind.WORKFLOW else EntityInstance
-            machine = made(component, instance, self.settings.machine, random.getrandbits(62))
+            machine = MACHINES[kind](component, instance, self.settings.machine, random.getrandbits(62))
             machine.shard = shard_of(component, instance, self.settings.shards)
             self.machines[component, instance] = machine
             known = self.dormant.take((component, instance))
@@ -203,9 +204,7 @@ class Node:
         if kind is None:
             last = await self.journal.last(component, instance)
             if last is not None:
-                record = decode_record(last.row.record)
-                kind = ComponentKind.WORKFLOW if isinstance(record, WorkflowRecord) else ComponentKind.EVENT_SOURCED_ENTITY
-                self.kinds[component] = kind
+                kind = self.kinds[component] = kind_of_record(decode_record(last.row.record))
         return kind
 
     # --- calls -----------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ankka_sidecar.core.records import AnyRecord, WorkflowRecord
+from ankka_sidecar.core.records import AnyRecord, KeyValueRecord, WorkflowRecord
 from ankka_sidecar.ports.journal import DELETED
 from ankka_sidecar.verify.checker import Checker
 from ankka_sidecar.verify.contents import Scene
@@ -29,7 +29,7 @@ class Folds(Checker):
         self._states(line)
 
     def _differ(self, line: Line, folded: AnyRecord, record: AnyRecord) -> None:
-        if isinstance(folded, WorkflowRecord) is isinstance(record, WorkflowRecord):
+        if type(folded) is type(record):
             expected, found = differences(folded, record)
         else:
             expected, found = type(folded).__name__, type(record).__name__
@@ -47,12 +47,12 @@ class Folds(Checker):
             self._payload_at, self._known = row.sequence, True
         if row.type == DELETED:
             return
-        if isinstance(line.record, WorkflowRecord):
+        if isinstance(line.record, (WorkflowRecord, KeyValueRecord)):
             changed = bool(getattr(line.event, "changed", False))
             if line.event is not None and changed is not is_state:
                 names = {True: "a state", False: "none"}
                 self.report(at_row(row, RULE, "event and state do not go together", expected=names[changed], found=names[is_state]))
-            elif self._known:
+            elif self._known and isinstance(line.record, WorkflowRecord):
                 self._points(line, "the record's state_sequence", line.record.state_sequence or None, line.folded)
         if self._known and not isinstance(line.state_sequence, msgspec.UnsetType):
             self._points(line, "the column state_sequence", line.state_sequence, None)

@@ -6,9 +6,9 @@ agrees with one of them, so that one damaged row is one finding and not one for 
 
 from __future__ import annotations
 
-from ankka_sidecar.core import event_sourced, workflow
-from ankka_sidecar.core.events import AnyEvent, Deleted, Persisted, decode_event
-from ankka_sidecar.core.records import AnyRecord, EntityRecord, WorkflowRecord, decode_record
+from ankka_sidecar.core import event_sourced, key_value, workflow
+from ankka_sidecar.core.events import AnyEvent, Deleted, Persisted, Updated, decode_event
+from ankka_sidecar.core.records import AnyRecord, EntityRecord, KeyValueRecord, WorkflowRecord, decode_record
 from ankka_sidecar.ports.journal import DELETED, Row
 from ankka_sidecar.verify.contents import StoredRow
 from ankka_sidecar.verify.line import Line
@@ -55,6 +55,8 @@ class Replay:
             return []
         if previous is not None and previous.type == DELETED and self._known:
             return self._known
+        if isinstance(record, KeyValueRecord):
+            return [KeyValueRecord(row.generation - 1)]
         is_entity = isinstance(record, EntityRecord) or isinstance(event, Persisted)
         return [EntityRecord(row.generation - 1) if is_entity else WorkflowRecord(row.generation - 1)]
 
@@ -66,11 +68,15 @@ def fold(record: AnyRecord, event: AnyEvent) -> tuple[AnyRecord | None, str | No
             if isinstance(event, Persisted):
                 return None, "an entity's event in a workflow's journal"
             return workflow.evolve(record, event), None
+        if isinstance(record, KeyValueRecord):
+            if isinstance(event, Updated | Deleted):
+                return key_value.evolve(record, event), None
+            return None, "an event in a key value entity's journal that is not one of its own"
         if isinstance(event, Persisted | Deleted):
             return event_sourced.evolve(record, event), None
     except AssertionError as error:
         return None, str(error) or "the core refuses it"
-    return None, "a workflow's event in an entity's journal"
+    return None, "an event in an event sourced entity's journal that is not one of its own"
 
 
 def _event_of(row: Row) -> tuple[AnyEvent | None, str | None]:

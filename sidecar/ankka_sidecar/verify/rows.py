@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ankka.protocol.spec import ComponentKind
 from ankka_sidecar.core.events import name_of
-from ankka_sidecar.core.records import EntityRecord
+from ankka_sidecar.core.records import kind_of
 from ankka_sidecar.core.sharding import shard_of
 from ankka_sidecar.verify.checker import Checker
 from ankka_sidecar.verify.contents import Scene
@@ -74,7 +75,7 @@ class Schemas(Checker):
 
     def begin(self, scene: Scene) -> None:
         self._known = self._schemas.get(scene.component)
-        self._is_entity: bool | None = None
+        self._kind: ComponentKind | None = None
 
     def line(self, line: Line) -> None:
         row = line.row
@@ -83,8 +84,7 @@ class Schemas(Checker):
             self.report(at_row(row, SCHEMA, "a schema that was never seen", expected=expected, found=row.schema))
         if line.record is None:
             return
-        is_entity = isinstance(line.record, EntityRecord)
-        if self._is_entity is not None and is_entity is not self._is_entity:
-            kinds = {True: "an entity", False: "a workflow"}
-            self.report(at_row(row, SCHEMA, "an instance changes its kind", expected=kinds[self._is_entity], found=kinds[is_entity]))
-        self._is_entity = is_entity
+        kind = kind_of(line.record)
+        if self._kind is not None and kind is not self._kind:
+            self.report(at_row(row, SCHEMA, "an instance changes its kind", expected=self._kind, found=kind))
+        self._kind = kind

@@ -3,7 +3,7 @@
 `give` answers the actions of one input, without the wake-ups: the latest is in `wake`, and none may lie in the past.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from ankka_sidecar.core.actions import Action, Append, AskFold, AskHandler, Load, Passivate, Reply, Report, RunStep, WakeAt
@@ -225,9 +225,10 @@ class EntityDriver(Driver):
     """An entity's machine."""
 
     machine: EntityInstance
+    made_of: ClassVar[type[EntityInstance]] = EntityInstance
 
     def __init__(self, spec: ComponentSpec | None = None, limits: Limits | None = None, *, load: bool = True) -> None:
-        super().__init__(EntityInstance(CART, ONE, limits or Limits(), 0), spec or entity())
+        super().__init__(self.made_of(CART, ONE, limits or Limits(), 0), spec or entity())
         if load:
             self.loaded()
 

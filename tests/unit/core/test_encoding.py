@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from ankka_sidecar.core import event_sourced, workflow
+from ankka_sidecar.core import event_sourced, key_value, workflow
 from ankka_sidecar.core.events import (
     Deleted,
     Ended,
@@ -23,7 +23,7 @@ from ankka_sidecar.core.events import (
     decode_event,
     name_of,
 )
-from ankka_sidecar.core.records import EntityRecord, WorkflowRecord, decode_record, next_place
+from ankka_sidecar.core.records import EntityRecord, KeyValueRecord, WorkflowRecord, decode_record, next_place
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -121,6 +121,25 @@ def test_i6_an_entitys_record_replayed_from_encoded_events_is_the_one_in_memory(
         assert again == event
         kept = decode_record(encode_value(event_sourced.evolve(kept, again)))  # type: ignore[arg-type, assignment]
         assert kept == record
+        if record.sequence == 1:
+            generations.append(record.generation)
+    assert generations == sorted(set(generations)), "W10: a generation is above any earlier one"
+
+
+KEY_VALUE_EVENTS = st.one_of(st.builds(Updated, INSTANTS, NAMES, expires_at=st.none() | INSTANTS), st.builds(Deleted, INSTANTS, NAMES))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(KEY_VALUE_EVENTS, max_size=20))
+def test_i6_a_key_value_record_replayed_from_encoded_events_is_the_one_in_memory(events: list[Any]) -> None:
+    record = kept = KeyValueRecord()
+    generations: list[int] = []
+    for event in events:
+        record = key_value.evolve(record, event)
+        again = decode_event(encode_value(event))
+        assert again == event
+        kept = decode_record(encode_value(key_value.evolve(kept, again)))  # type: ignore[arg-type, assignment]
+        assert (type(kept), kept) == (KeyValueRecord, record)
         if record.sequence == 1:
             generations.append(record.generation)
     assert generations == sorted(set(generations)), "W10: a generation is above any earlier one"

@@ -5,10 +5,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from ankka_sidecar.core import event_sourced, workflow
-from ankka_sidecar.core.events import AnyEvent, Deleted, Ended, FailedOver, Interrupted, Paused, Persisted, Resumed, Retried, Started, Transitioned
+from ankka_sidecar.core import event_sourced, key_value, workflow
+from ankka_sidecar.core.events import (
+    AnyEvent,
+    Deleted,
+    Ended,
+    FailedOver,
+    Interrupted,
+    Paused,
+    Persisted,
+    Resumed,
+    Retried,
+    Started,
+    Transitioned,
+    Updated,
+)
 from ankka_sidecar.core.events import name_of as type_of
-from ankka_sidecar.core.records import AnyRecord, EntityRecord, WorkflowRecord, next_place
+from ankka_sidecar.core.records import AnyRecord, EntityRecord, KeyValueRecord, WorkflowRecord, next_place
 from ankka_sidecar.core.sharding import shard_of
 from ankka_sidecar.ports.journal import Found, Listing, Row, Snapshot
 from ankka_sidecar.verify import Bounds, StoredRow, Violation, verify
@@ -99,6 +112,9 @@ def folded(record: AnyRecord, event: AnyEvent) -> AnyRecord:
     if isinstance(record, WorkflowRecord):
         assert not isinstance(event, Persisted)
         return workflow.evolve(record, event)
+    if isinstance(record, KeyValueRecord):
+        assert isinstance(event, Updated | Deleted)
+        return key_value.evolve(record, event)
     assert isinstance(event, Persisted | Deleted)
     return event_sourced.evolve(record, event)
 
@@ -125,6 +141,14 @@ def entity_life(count: int = 3) -> Life:
     """A cart with so many effects."""
     events = [Persisted(T0 + number, "add", (Payload(b"{}"),)) for number in range(count)]
     return Life("cart", "a", EntityRecord()).add(*events)
+
+
+def key_value_life() -> Life:
+    """A profile that was set twice, deleted, and set again for a day."""
+    day = T0 + 86_400 * S
+    return Life("profile", "p", KeyValueRecord()).add(
+        Updated(T0, "set"), Updated(T0 + 1, "set"), Deleted(T0 + 2, "drop"), Updated(T0 + 9, "set", expires_at=day)
+    )
 
 
 def merged(lives: Sequence[Life]) -> list[Violation]:
