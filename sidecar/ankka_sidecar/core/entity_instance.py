@@ -36,6 +36,7 @@ class EntityInstance(Instance):
 
     kind = ComponentKind.EVENT_SOURCED_ENTITY
     record: EntityRecord
+    _journals_state = False
     _effect_type = EntityCommandDone
     _record_type: ClassVar[type[EntityRecord]] = EntityRecord
 

@@ -103,6 +103,8 @@ class Journalled:
 
     kind: ClassVar[ComponentKind]
     record: Any
+    _journals_state: ClassVar[bool] = True
+    """Whether a row carries the state its effect set; an event sourced entity's is in its events, and in snapshots."""
 
     def __init__(self, component: str, instance: str, salt: int, max_events: int) -> None:
         self.component = component
@@ -183,7 +185,8 @@ class Journalled:
         self._appending = Appending(self._effect, event, record, state, call, reply, ack, operator, self._schema)
         changed = self.record.sequence == 0 or record.sequence == 0 or self._listing(record) != self._listing(self.record)
         trace = call.trace if call is not None else None
-        self._out.append(Append(self._effect, generation, sequence, event, record, state, changed, self._schema, trace, replaces))
+        stored = state if self._journals_state else None
+        self._out.append(Append(self._effect, generation, sequence, event, record, stored, changed, self._schema, trace, replaces))
 
     def _on_appended(self, given: Appended, now: int) -> None:
         done = self._appending

@@ -25,6 +25,7 @@ class KeyValueInstance(EntityInstance):
 
     kind = ComponentKind.KEY_VALUE_ENTITY
     _record_type = KeyValueRecord
+    _journals_state = True
 
     def _command_event(self, call: CallMade, answer: Any, spec: ComponentSpec, now: int) -> AnyEvent | None:
         assert isinstance(answer, EntityCommandDone), f"an entity command answered {type(answer).__name__}"

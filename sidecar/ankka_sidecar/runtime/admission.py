@@ -72,7 +72,7 @@ class Admission:
             return self._unknown(component) if self._dispatcher.attached and component not in self._kinds else None
         kind = self._kinds[component]
         if request.kind is not None and request.kind != kind:
-            text = f"'{component}' is a {kind}, not a {request.kind}; use the client's for_{kind.replace('-', '_')}"
+            text = f"'{component}' is of the kind {kind}, not {request.kind}; use the client's for_{kind.replace('-', '_')}"
             return Error(ErrorCode.BAD_REQUEST, text)
         if handler is None:
             text = f"'{component}' has no handler '{request.handler}'; it has: {', '.join(self._handlers_of(component)) or 'none'}"

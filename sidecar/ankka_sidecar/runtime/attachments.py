@@ -116,7 +116,7 @@ class Attachments:
             )
             kind = self._node.kinds.get(spec.component)
             if kind is not None and kind != spec.kind:
-                problems.append(f"'{spec.component}' is a {spec.kind} here, but a {kind} in the journal: give it another component_id")
+                problems.append(f"'{spec.component}' is of the kind {spec.kind} here, but {kind} in the journal: give it another component_id")
         return problems
 
     def _attach(self, hello: Hello, link: Link, session: PeerSession) -> None:

@@ -148,4 +148,4 @@ def test_its_component_id_cannot_become_another_kinds(shelf: Shelf) -> None:
     assert shelf.get("note/a/ankka:lifecycle")["status"] == "Active"
     other = shelf.programs.run("-m", "tests.integration.entities.note_of_events", environment={"ANKKA_SIDECAR": shelf.sidecar.url})
     assert other.ended() == 1
-    assert "'note' is a event-sourced-entity here, but a key-value-entity in the journal" in other.output
+    assert "'note' is of the kind event-sourced-entity here, but key-value-entity in the journal" in other.output
