@@ -36,7 +36,6 @@ ONLY_FROM_THERE = {"ankka.fastapi"}
 LATER = {
     "ankka.client": ["Heartbeat", "Ended", "Failed", "TimedOut"],
     "ankka.testkit": ["IntegrationTestKit"],
-    "ankka.fastapi": ["lifespan", "Client", "component_client", "install_error_handlers"],
 }
 ALL = [(module, name) for module, names in NAMES.items() for name in names]
 NOW = [(module, name) for module, name in ALL if name not in LATER.get(module, [])]

@@ -185,6 +185,9 @@ class Journalled:
         self._appending = Appending(self._effect, event, record, state, call, reply, ack, operator, self._schema)
         changed = self.record.sequence == 0 or record.sequence == 0 or self._listing(record) != self._listing(self.record)
         trace = call.trace if call is not None else None
+        if sequence == self._max_events * 4 // 5:
+            text = f"the journal of {self.component}/{self.instance} has {sequence:,} effects; from {self._max_events:,} on it takes no more"
+            self._out.append(Report("warning", f"{text} (max-journal-events)"))
         stored = state if self._journals_state else None
         self._out.append(Append(self._effect, generation, sequence, event, record, stored, changed, self._schema, trace, replaces))
 

@@ -1,0 +1,1 @@
+"""An application that hosts a service."""
