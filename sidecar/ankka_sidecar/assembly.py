@@ -92,7 +92,10 @@ class Sidecar:
             log.info("listening at %s, journal %s", url, self.config.journal)
             gc.freeze()
             await self._stop.wait()
-            await drain(node, attachments)
+            if self._failure is None:
+                await drain(node, attachments)
+            else:
+                node.stopping = True  # what broke may be what a drain would wait for
         finally:
             for task in work:
                 task.cancel()

@@ -176,7 +176,7 @@ def read(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) 
     machine = Limits(
         handler_timeout=values["handler-timeout"],
         cancel_grace=values["cancel-grace"],
-        passivate_after=min(MACHINE_RESTS_AFTER, values["passivate-after"]),
+        passivate_after=min(MACHINE_RESTS_AFTER, values["passivate-after"] // 2),
         max_mailbox=values["max-mailbox"],
         max_journal_events=values["max-journal-events"],
     )
@@ -188,7 +188,7 @@ def read(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) 
         max_state=values["max-state"],
         recovery_rate=values["recovery-rate"],
         max_resident=values["max-resident"],
-        dormant_for=values["passivate-after"],
+        dormant_for=values["passivate-after"] // 2,
     )
     shards = values["shards"] if text("shards") is not None else None
     embedded = given.get("embedded")

@@ -39,6 +39,8 @@ class Dispatcher:
         self._processes: list[Process] = []
         self._next = 0
         self._queues = Queues()
+        self.broke: Callable[[Instance, Input | None, Exception], None] = _raise
+        """Told of an instance on whose work this broke."""
         self.schemas: Mapping[tuple[str, str], int] = {}
         """(component, fingerprint) in the order in which the journal first saw them."""
 
@@ -53,6 +55,10 @@ class Dispatcher:
     def attached(self) -> list[Process]:
         """Those that take work now."""
         return [process for process in self._processes if process.is_attached]
+
+    def has(self, token: Token) -> bool:
+        """Whether a process has that attempt."""
+        return any(token in process.attempts for process in self._processes)
 
     def running(self) -> int:
         """What processes that are connected have now: step attempts, commands, queries, folds."""
@@ -115,7 +121,7 @@ class Dispatcher:
                 continue
             lane = self._lane(process, work)
             if lane is not None and lane.is_free:
-                self._send(process, lane, work)
+                self._send_from_queue(process, lane, work)
                 continue
             passed.append(work)
             if lane is not None or not process.is_attached or not passed_over(work):
@@ -231,6 +237,13 @@ class Dispatcher:
 
     # --- sending ---------------------------------------------------------------------------------------------------
 
+    def _send_from_queue(self, process: Process, lane: Lane, work: Work) -> None:
+        """What breaks on one piece of work stops its instance; the others get theirs."""
+        try:
+            self._send(process, lane, work)
+        except Exception as error:
+            self.broke(work.machine, None, error)
+
     def _send(self, process: Process, lane: Lane, work: Work) -> None:
         machine, action = work.machine, work.action
         if isinstance(action, RunStep):
@@ -282,3 +295,7 @@ def unavailable(component: str) -> Error:
 def declared_by(processes: Iterable[Process]) -> list[str]:
     """The components that any of them declares, sorted."""
     return sorted({component for process in processes for component in process.components})
+
+
+def _raise(machine: Instance, given: Input | None, error: Exception) -> None:
+    raise error

@@ -37,6 +37,8 @@ class Loader:
         """Instances with rows that this version cannot read, and how often that was found."""
         self._wake = asyncio.Event()
         self._folding: set[asyncio.Task[None]] = set()
+        self.broken: dict[tuple[str, str], int] = {}
+        """Instances whose machine broke, and how often: what it had sent, the next one does not know."""
         self.epochs: dict[int, int] = {}
         self.loaded: Callable[[Instance], None] | None = None
 
@@ -71,7 +73,7 @@ class Loader:
         if last is None:
             self._give(machine, Loaded(None))
             return
-        foreign = last.row.epoch != self.epochs[machine.shard]
+        foreign = last.row.epoch != self.epochs[machine.shard] or (machine.component, machine.instance) in self.broken
         try:
             record = decode_record(last.row.record)
         except ValueError as error:

@@ -6,6 +6,7 @@ Nothing here decides: the core does.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
 from collections import deque
@@ -55,6 +56,8 @@ log = logging.getLogger("ankka.sidecar")
 FOR_THE_INSTANCE = (CallMade, LifecycleAsked, EndAsked, OperatorAsked, StepAnswered, AttemptAdopted, AttemptLost)
 """Inputs that are not for a machine but for whoever is the instance's now."""
 MACHINES: dict[ComponentKind, type[Instance]] = {made.kind: made for made in (WorkflowInstance, EntityInstance, KeyValueInstance)}
+LONGEST_STOP = 60
+"""Seconds after which at most an instance whose machine broke begins anew."""
 STOPPING = Error(ErrorCode.UNAVAILABLE, "this sidecar is stopping; nothing was done, try again")
 
 Key = tuple[str, str]
@@ -72,6 +75,7 @@ class Node:
         self.open_calls = OpenCalls(self.deliver, self._withdraw)
         self.timers = Timers(clock, self._wake)
         self.dispatcher = Dispatcher(clock, faults, self.feed, settings.machine.handler_timeout)
+        self.dispatcher.broke = self._stop_instance
         self.writer = GroupWriter(journal, faults, self.feed)
         self.loader = Loader(journal, self.feed, self.dispatcher.spec_of)
         self.loader.loaded = self._loaded
@@ -137,14 +141,25 @@ class Node:
             self.readmit()
 
     def _stop_instance(self, machine: Instance, given: Input | None, broke: Exception) -> None:
-        """An invariant broke: that instance stops, not the node. Whoever comes next finds it as its journal has it."""
+        """An invariant broke: that instance stops, not the node. It begins anew as its journal has it, later each time."""
         where = f"{machine.component}/{machine.instance}"
         log.critical("%s stops, please report this: it broke on %s", where, type(given).__name__, exc_info=broke)
         self.timers.disarm(machine)
-        self._forget(machine)
-        error = Error(ErrorCode.INTERNAL, f"{where} met a bug of the engine and stopped; the sidecar's log says which, please report it")
+        machine.phase = Phase.GONE  # what was on its way to it is not for it any more
+        key = (machine.component, machine.instance)
+        if self.machines.get(key) is machine:
+            del self.machines[key]  # and what it knew is not kept: it is not to be believed
+        text = f"{where} met a bug of the engine and stopped; the sidecar's log says which, please report it"
+        error = Error(ErrorCode.INTERNAL, text, {"outcome": "unknown"})
         for call in self.callers.of(machine.component, machine.instance):
             self.callers.answer(call, error)
+        self.loader.broken[key] = times = self.loader.broken.get(key, 0) + 1
+        delay = min(2 ** (times - 1), LONGEST_STOP)
+        asyncio.get_running_loop().call_later(delay, self._begin_anew, *key, machine.kind)
+
+    def _begin_anew(self, component: str, instance: str, kind: ComponentKind) -> None:
+        if not self.stopping:
+            self.feed(self.machine(component, instance, kind), Woke())
 
     def _wake(self, machine: Instance) -> None:
         self.feed(machine, Woke())
@@ -317,7 +332,7 @@ class Node:
     def tell_callers(self) -> None:
         """Whoever still waits for a reply is told that none will come: the node stops."""
         self.callers.answer_all(
-            Error(ErrorCode.UNAVAILABLE, "this sidecar has stopped; whether the call was done is unknown", {"outcome": "unknown"})
+            Error(ErrorCode.TIMEOUT, "this sidecar has stopped; whether the call was done is unknown", {"outcome": "unknown"})
         )
 
     async def learn_kind(self, component: str, instance: str) -> None:

@@ -100,6 +100,8 @@ class Recovery:
         """Once settled, no attempt of an earlier incarnation can be under way any more."""
         if not self.settled or not isinstance(machine, WorkflowInstance) or machine.suspect is None:
             return
+        if self._node.dispatcher.has(machine.suspect):
+            return  # its machine broke, not its process: the answer comes, or the process goes
         spec = self._node.dispatcher.spec_of(machine.component)
         pending = machine.record.pending
         if spec is None and pending is not None and pending.sent:

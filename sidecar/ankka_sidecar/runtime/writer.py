@@ -42,7 +42,8 @@ class GroupWriter:
     def put(self, machine: Instance, item: Item) -> None:
         """Queue an item."""
         self._queue.append((machine, item))
-        self._idle.clear()
+        if self._task is None or not self._task.done():
+            self._idle.clear()
         self._wake.set()
 
     async def ended(self) -> None:
@@ -51,24 +52,27 @@ class GroupWriter:
             await asyncio.shield(self._task)
 
     async def drain(self) -> None:
-        """Wait until nothing is queued or in flight."""
+        """Wait until nothing is queued or in flight; a writer that broke has nothing to wait for."""
         await self._idle.wait()
 
     async def stop(self) -> None:
         """Write what is queued, then end."""
         await self.drain()
-        if self._task is not None:
+        if self._task is not None and not self._task.done():
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
 
     async def _run(self) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            while self._queue:
-                group = [self._queue.popleft() for _ in range(min(GROUP, len(self._queue)))]
-                await self._commit(group)
+        try:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                while self._queue:
+                    group = [self._queue.popleft() for _ in range(min(GROUP, len(self._queue)))]
+                    await self._commit(group)
+                self._idle.set()
+        finally:
             self._idle.set()
 
     async def _commit(self, group: list[tuple[Instance, Item]]) -> None:

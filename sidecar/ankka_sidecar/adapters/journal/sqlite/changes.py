@@ -50,12 +50,7 @@ def prune(connection: sqlite3.Connection, component: str, instance: str, generat
 
 def prune_leftovers(connection: sqlite3.Connection, limit: int) -> int:
     """Remove rows of deleted generations that a crash kept from being pruned."""
-    return connection.execute(
-        "DELETE FROM journal WHERE rowid IN (SELECT j.rowid FROM instance i JOIN journal j ON j.generation = i.generation "
-        "AND j.component = i.component AND j.instance = i.instance AND j.sequence < i.sequence "
-        "WHERE i.status = 'deleted' AND j.\"key\" IS NULL LIMIT ?)",
-        (limit,),
-    ).rowcount
+    return connection.execute(f"DELETE FROM journal WHERE rowid IN ({statements.LEFTOVERS} LIMIT ?)", (limit,)).rowcount
 
 
 def forget(connection: sqlite3.Connection, before: int, limit: int) -> int:

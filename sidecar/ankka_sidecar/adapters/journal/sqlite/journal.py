@@ -116,10 +116,14 @@ class SqliteJournal:
         return await self.write(lambda connection: changes.prune(connection, component, instance, generation, limit))
 
     async def prune_leftovers(self, limit: int) -> int:
+        if not await self._ask_one(self._listings, queries.has_leftovers):
+            return 0  # looked up first: a write that changes nothing would be a commit all the same
         pruned: int = await self.write(lambda connection: changes.prune_leftovers(connection, limit))
         return pruned
 
     async def forget(self, before: int, limit: int) -> int:
+        if not await self._ask_one(self._listings, lambda connection: queries.has_deleted(connection, before)):
+            return 0
         forgotten: int = await self.write(lambda connection: changes.forget(connection, before, limit))
         return forgotten
 

@@ -66,6 +66,16 @@ def due_before(connection: sqlite3.Connection, before: int, limit: int) -> list[
     ).fetchall()
 
 
+def has_leftovers(connection: sqlite3.Connection) -> bool:
+    """Whether there is anything for `prune_leftovers`."""
+    return connection.execute(f"{statements.LEFTOVERS} LIMIT 1").fetchone() is not None
+
+
+def has_deleted(connection: sqlite3.Connection, before: int) -> bool:
+    """Whether there may be anything for `forget`."""
+    return connection.execute("SELECT 1 FROM instance WHERE status = 'deleted' AND updated_at < ? LIMIT 1", (before,)).fetchone() is not None
+
+
 def find(connection: sqlite3.Connection, query: Query) -> Page:
     """A page of instances."""
     position = position_of(query)

@@ -29,6 +29,12 @@ LAZY: Final = ("component", "instance", "generation", "sequence", "updated_at", 
 GENERATIONS: Final = "SELECT generation FROM journal WHERE component = {0} AND instance = {1} AND (sequence = 1 OR type = 'deleted')"
 """The generations of an instance that are still there, by the index that knows them."""
 
+LEFTOVERS: Final = (
+    "SELECT j.rowid FROM instance i JOIN journal j ON j.generation = i.generation AND j.component = i.component "
+    "AND j.instance = i.instance AND j.sequence < i.sequence WHERE i.status = 'deleted' AND j.\"key\" IS NULL"
+)
+"""Rows of deleted generations that can be pruned."""
+
 _NEWEST: Final = (
     f"(SELECT rowid FROM journal WHERE generation = ({GENERATIONS.format('v.component', 'v.instance')} ORDER BY generation DESC LIMIT 1) "
     "AND component = v.component AND instance = v.instance ORDER BY sequence DESC LIMIT 1)"
