@@ -16,7 +16,7 @@ import httpx
 
 from tests.integration.support.programs import Program, Programs, Sidecar
 
-OPTIONS: Final = ("--cancel-grace", "3s", "--attach-wait", "10s", "--passivate-after", "2ms", "--shards", "16")
+OPTIONS: Final = ("--cancel-grace", "3s", "--attach-wait", "2s", "--passivate-after", "2ms", "--shards", "16")
 """The grace is long enough for a process to come back to a new sidecar, so that an attempt is never taken from one that lives.
 What is idle leaves memory at once, so that a purse is folded when it is looked at again."""
 MODULE: Final = "tests.chaos.trip"
