@@ -331,9 +331,7 @@ class Node:
 
     def tell_callers(self) -> None:
         """Whoever still waits for a reply is told that none will come: the node stops."""
-        self.callers.answer_all(
-            Error(ErrorCode.TIMEOUT, "this sidecar has stopped; whether the call was done is unknown", {"outcome": "unknown"})
-        )
+        self.callers.answer_all(Error(ErrorCode.TIMEOUT, "this sidecar has stopped; whether the call was done is unknown", {"outcome": "unknown"}))
 
     async def learn_kind(self, component: str, instance: str) -> None:
         """Look an unattached component's kind up, so that its lifecycle can be answered without a process."""
