@@ -80,10 +80,9 @@ class Callers:
         waiting = self._waiting.pop(call, None)
         return waiting[1] if waiting is not None else None
 
-    def answer_all(self, error: Error) -> None:
-        """Everybody gets this error: the node stops."""
-        for call in list(self._waiting):
-            self.answer(call, error)
+    def under_way(self) -> list[tuple[int, Request]]:
+        """Every call that waits, and what it had asked."""
+        return [(call, request) for call, (_, request) in self._waiting.items()]
 
 
 def _unheard(result: Result) -> None:

@@ -58,6 +58,7 @@ FOR_THE_INSTANCE = (CallMade, LifecycleAsked, EndAsked, OperatorAsked, StepAnswe
 MACHINES: dict[ComponentKind, type[Instance]] = {made.kind: made for made in (WorkflowInstance, EntityInstance, KeyValueInstance)}
 LONGEST_STOP = 60
 """Seconds after which at most an instance whose machine broke begins anew."""
+STOPPED = Error(ErrorCode.TIMEOUT, "this sidecar has stopped; whether the call was done is unknown", {"outcome": "unknown"})
 STOPPING = Error(ErrorCode.UNAVAILABLE, "this sidecar is stopping; nothing was done, try again")
 
 Key = tuple[str, str]
@@ -330,8 +331,14 @@ class Node:
         self.tell_callers()
 
     def tell_callers(self) -> None:
-        """Whoever still waits for a reply is told that none will come: the node stops."""
-        self.callers.answer_all(Error(ErrorCode.TIMEOUT, "this sidecar has stopped; whether the call was done is unknown", {"outcome": "unknown"}))
+        """Whoever still waits for a reply is told that none will come: the node stops.
+
+        A call that waits for a process, and one that only looks or waits, did nothing; of any other it is unknown.
+        """
+        not_begun = {call for _, call, _ in self._early}
+        for call, request in self.callers.under_way():
+            looks = request.read_only or request.handler in (LIFECYCLE, AWAIT)
+            self.callers.answer(call, STOPPING if looks or call in not_begun else STOPPED)
 
     async def learn_kind(self, component: str, instance: str) -> None:
         """Look an unattached component's kind up, so that its lifecycle can be answered without a process."""
