@@ -14,7 +14,7 @@ def main(module_name: str, service_name: str) -> int:
     """Import the module and run its service."""
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:
+    except Exception as error:  # whatever importing the user's module raises
         # Without the frames of this module and of importlib: the first line is in the user's file.
         trace = error.__traceback__
         while trace is not None and (trace.tb_frame.f_code.co_filename == __file__ or "importlib" in trace.tb_frame.f_code.co_filename):

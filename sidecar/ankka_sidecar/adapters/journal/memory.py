@@ -85,7 +85,7 @@ class MemoryJournal:
             if any(item.listing is not None for item in stored):
                 self._point("listing.before")
             self._point("commit.before")
-        except Exception as error:
+        except Exception as error:  # a fault point raises what it likes; the port knows two outcomes
             raise JournalUnavailable(f"nothing was written: {error}") from error
         for item in stored:
             self._store(item)
