@@ -7,7 +7,7 @@ the end with a default; a tag is never used again for something else.
     process or client -> sidecar                      sidecar -> process or client
     Hello                                             Welcome | Rejected
     WorkflowCommandDone EntityCommandDone     RunCommand RunQuery CancelRequest
-    Replied Refused Folded Merged                     Fold Merge
+    Replied Refused Folded Merged Fingerprinted       Fold Merge Fingerprint
     StepDone StepFaulted StepStopped                  RunStep CancelStep StepAck
     Call CancelCall                                   CallReplied CallRefused
     Ping Pong Drain                                   Ping Pong Drain
@@ -103,7 +103,9 @@ class RunCommand(Frame, frozen=True, tag="command"):
     timeout: int
     metadata: dict[str, str] = {}
     chain: tuple[str, ...] = ()
-    key: str | None = None
+    key: bytes | None = None
+    """The command's idempotency key: its answer says which input it was done for (`fingerprint`)."""
+    trace: str | None = None
 
 
 class RunQuery(Frame, frozen=True, tag="query"):
@@ -119,6 +121,7 @@ class RunQuery(Frame, frozen=True, tag="query"):
     timeout: int
     metadata: dict[str, str] = {}
     chain: tuple[str, ...] = ()
+    trace: str | None = None
 
 
 class RunStep(Frame, frozen=True, tag="step"):
@@ -169,6 +172,17 @@ class Merge(Frame, frozen=True, tag="merge"):
     timeout: int
 
 
+class Fingerprint(Frame, frozen=True, tag="fingerprint"):
+    """A key came again with other bytes: say which input they are, decoded (W15). `timeout` in µs."""
+
+    request: int
+    component: str
+    instance: str
+    handler: str
+    input: Payload | None
+    timeout: int
+
+
 class CancelStep(Frame, frozen=True, tag="cancel-step"):
     """The attempt was replaced: stop it. It answers `StepStopped`, or whatever it still comes to."""
 
@@ -192,17 +206,24 @@ class StepAck(Frame, frozen=True, tag="ack"):
 
 
 class WorkflowCommandDone(Frame, frozen=True, tag="workflow-done"):
-    """A workflow command's effect. `state` is `None` where it did not change; `reply` is encoded already."""
+    """A workflow command's effect. `state` is `None` where it did not change; `reply` is encoded already.
+
+    `fingerprint` tells the decoded input, of a command with a key (see `Fingerprinted`).
+    """
 
     request: int
     reply: Payload
     state: Payload | None = None
     transition: StepTarget | None = None
     delete: bool = False
+    fingerprint: bytes = b""
 
 
 class EntityCommandDone(Frame, frozen=True, tag="entity-done"):
-    """An entity command's effect: events in order, and the state after them. `expire_after` in µs."""
+    """An entity command's effect: events in order, and the state after them. `expire_after` in µs.
+
+    `fingerprint` tells the decoded input, of a command with a key (see `Fingerprinted`).
+    """
 
     request: int
     reply: Payload
@@ -210,6 +231,7 @@ class EntityCommandDone(Frame, frozen=True, tag="entity-done"):
     state: Payload | None = None
     delete: bool = False
     expire_after: int | None = None
+    fingerprint: bytes = b""
 
 
 class Replied(Frame, frozen=True, tag="replied"):
@@ -241,6 +263,13 @@ class Merged(Frame, frozen=True, tag="merged"):
     both: tuple[str, ...] = ()
 
 
+class Fingerprinted(Frame, frozen=True, tag="fingerprinted"):
+    """16 bytes that are the same for inputs which are equal once they are decoded (`keys.fingerprint` of its canonical form)."""
+
+    request: int
+    fingerprint: bytes
+
+
 class PauseFor(msgspec.Struct, frozen=True, array_like=True, tag="pause"):
     """Wait for a command; after `after` µs, if given, run `on_timeout`."""
 
@@ -268,12 +297,17 @@ Outcome = GoTo | PauseFor | EndRun | FailRun
 
 
 class StepDone(Frame, frozen=True, tag="done"):
-    """A step's effect: the state it set (`None`: unchanged), made from the state of sequence `base`, and what is next."""
+    """A step's effect: the state it set (`None`: unchanged), made from the state of sequence `base`, and what is next.
+
+    From the second attempt of a visit on, `calls` are the keys of the calls it made that were done; `None`: they are not
+    told (it is the first attempt, or they are too many for a frame).
+    """
 
     token: Token
     base: int
     outcome: Outcome
     state: Payload | None = None
+    calls: tuple[bytes, ...] | None = None
 
 
 class StepFaulted(Frame, frozen=True, tag="faulted"):
@@ -300,7 +334,8 @@ class Call(Frame, frozen=True, tag="call"):
 
     `timeout` is the remaining time (µs). `kind` is checked against the component's. `attempt` names the step attempt
     that calls; `chain` the commands under way above it. Reserved handlers (`ankka:lifecycle`, `ankka:await`) go this
-    way too.
+    way too. `key` is the idempotency key of a command (`protocol.keys`); `fresh` says that nobody can have sent it
+    before (the first sending by the first attempt of a visit), so that no reply to it is looked for.
     """
 
     request: int
@@ -313,8 +348,9 @@ class Call(Frame, frozen=True, tag="call"):
     metadata: dict[str, str] = {}
     chain: tuple[str, ...] = ()
     attempt: Token | None = None
-    key: str | None = None
+    key: bytes | None = None
     trace: str | None = None
+    fresh: bool = False
 
 
 class CancelCall(Frame, frozen=True, tag="cancel-call"):
@@ -366,6 +402,7 @@ ToSidecar = (
     | Refused
     | Folded
     | Merged
+    | Fingerprinted
     | StepDone
     | StepFaulted
     | StepStopped
@@ -383,6 +420,7 @@ ToProcess = (
     | RunStep
     | Fold
     | Merge
+    | Fingerprint
     | CancelStep
     | CancelRequest
     | StepAck

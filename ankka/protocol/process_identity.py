@@ -1,7 +1,7 @@
 """Which process is on the other side: a lost connection is not a dead process (DESIGN §4).
 
-A pid alone does not name a process, because pids are used again; a pid with the instant it started does, on one host
-and until that host restarts. `boot` is random per start and names it beyond that.
+A pid alone does not name a process, because pids are used again; a pid with the instant it started does, among those
+who see the same pids (`pid_space`). `boot` is random per start and names it beyond that.
 """
 
 import os
@@ -9,13 +9,14 @@ import secrets
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """This start of this process: `boot` is random, `pid_started` is what `pid_started(pid)` says on `host`."""
+    """This start of this process: `boot` is random, `pid_started` is what `pid_started(pid)` says in the pid space `host`."""
 
     boot: str
     host: str
@@ -26,7 +27,20 @@ class ProcessIdentity:
 def this_process() -> ProcessIdentity:
     """The identity of the calling process, with a new `boot`; take it once per session object, not per connection."""
     pid = os.getpid()
-    return ProcessIdentity(boot=secrets.token_hex(8), host=socket.gethostname(), pid=pid, pid_started=pid_started(pid) or "")
+    return ProcessIdentity(boot=secrets.token_hex(8), host=pid_space(), pid=pid, pid_started=pid_started(pid) or "")
+
+
+def pid_space() -> str:
+    """A name for all who see the same pids: the host, and on Linux its present boot and the pid namespace.
+
+    Containers of one pod share the host's name and not its pids: what one calls pid 1 is another's in the next, and
+    taking them for each other would declare a living process dead.
+    """
+    parts = [socket.gethostname()]
+    if sys.platform == "linux":
+        with suppress(OSError):  # /proc is not there: the name has to do
+            parts += [Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip(), str(Path("/proc/self/ns/pid").readlink())]
+    return " ".join(parts)
 
 
 def pid_started(pid: int) -> str | None:

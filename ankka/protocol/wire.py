@@ -6,6 +6,7 @@ A message closes at 256 KiB; a larger frame goes alone, and one above the limit 
 
 import struct
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -17,8 +18,8 @@ FRAME_OVERHEAD = 64 * 1024
 """Room in a frame beyond its payload: ids, metadata, the input beside the state's limit."""
 
 _encode = msgspec.msgpack.Encoder().encode
-decode_to_sidecar = msgspec.msgpack.Decoder(list[ToSidecar]).decode
-decode_to_process = msgspec.msgpack.Decoder(list[ToProcess]).decode
+decode_to_sidecar: Callable[[bytes], list[ToSidecar]] = msgspec.msgpack.Decoder(list[ToSidecar]).decode
+decode_to_process: Callable[[bytes], list[ToProcess]] = msgspec.msgpack.Decoder(list[ToProcess]).decode
 
 
 class FrameTooLarge(ValueError):
@@ -27,7 +28,7 @@ class FrameTooLarge(ValueError):
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"a frame of {size:,} bytes is over the limit of {limit:,} bytes")
         self.size = size
-        self.limit = limit
+        self.limit: int = limit
 
 
 class Outbox:
@@ -46,7 +47,7 @@ class Outbox:
 
     def __init__(self, limit: int) -> None:
         self._frames: deque[bytes] = deque()
-        self.limit = limit
+        self.limit: int = limit
 
     def __len__(self) -> int:
         return len(self._frames)

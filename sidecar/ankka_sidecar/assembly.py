@@ -33,6 +33,7 @@ from ankka_sidecar.ports.leases import Leases
 from ankka_sidecar.runtime.attachments import Attachments
 from ankka_sidecar.runtime.node import Node
 from ankka_sidecar.runtime.recovery import Recovery
+from ankka_sidecar.runtime.retention import Retention
 from ankka_sidecar.runtime.shutdown import drain
 from ankka_sidecar.runtime.watch import Watch
 from ankka_sidecar.server import Server, bind, check_loopback, make_server, remove_socket, url_of
@@ -83,7 +84,8 @@ class Sidecar:
         watch = Watch(node, attachments, idle=self._leave_when_alone(attachments, node) if self.config.embedded else None)
         server = make_server(App(node, attachments, SessionServer(attachments), console, ownership.incarnation), attachments.message_limit)
         node.writer.start()
-        work = [self._watched(recovery.run()), self._watched(watch.run()), self._watched(node.writer.ended()), self._watched(node.loader.run())]
+        parts = (recovery.run(), watch.run(), Retention(node).run(), node.writer.ended(), node.loader.run(), node.finder.run())
+        work = [self._watched(part) for part in parts]
         serving = asyncio.get_running_loop().create_task(server.serve([listener]))
         url = url_of(listener)
         try:

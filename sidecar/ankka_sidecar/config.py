@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ankka_sidecar.core.instance import Limits
+from ankka_sidecar.core.limits import Limits
 from ankka_sidecar.core.settings import Settings
 
 _UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
@@ -40,6 +40,18 @@ def duration(text: str) -> int:
     if match is None or unit not in _UNITS:
         raise BadSetting(f"{text!r} is not a duration; write for example 500ms, 2s, 10min, 1h, 7d")
     return int(float(match.group(1)) * _UNITS[unit])
+
+
+def timeout(text: str) -> int:
+    """A duration that something may take, µs: longer than zero.
+
+    >>> timeout("1.5s")
+    1500000
+    """
+    given = duration(text)
+    if not given:
+        raise BadSetting(f"{text!r} must be longer than zero; write for example 500ms, 2s, 10min")
+    return given
 
 
 def size(text: str) -> int:
@@ -108,7 +120,10 @@ class Option(NamedTuple):
 OPTIONS = (
     Option("attach-wait", duration, "2s", "how long a call waits for a process to attach"),
     Option("cancel-grace", duration, "5s", "how long a replaced attempt may take to stop, and a lost process to come back"),
-    Option("handler-timeout", duration, "10s", "how long a command, query or fold may run"),
+    Option("call-timeout", timeout, "30s", "how long a call over HTTP waits for its reply"),
+    Option("handler-timeout", timeout, "10s", "how long a command, query or fold may run"),
+    Option("idempotency-retention", duration, "7d", "how long a command with an idempotency key is known to be done"),
+    Option("step-call-retention", duration, "1d", "how long a step's call is known to be done, for a retry of the step"),
     Option("passivate-after", duration, "120s", "an instance that is idle this long leaves memory"),
     Option("drain", duration, "30s", "how long running steps may take at shutdown"),
     Option("shards", count, "256", "shards of a new journal; fixed when it is made"),
@@ -179,10 +194,13 @@ def read(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) 
         passivate_after=min(MACHINE_RESTS_AFTER, values["passivate-after"] // 2),
         max_mailbox=values["max-mailbox"],
         max_journal_events=values["max-journal-events"],
+        idempotency_retention=values["idempotency-retention"],
+        step_call_retention=values["step-call-retention"],
     )
     settings = Settings(
         machine=machine,
         attach_wait=values["attach-wait"],
+        call_timeout=values["call-timeout"],
         drain=values["drain"],
         max_payload=values["max-payload"],
         max_state=values["max-state"],

@@ -56,6 +56,26 @@ class ReadState(Action, frozen=True):
     sequence: int
 
 
+class FindReply(Action, frozen=True):
+    """Look for what a command with that key left; answers `ReplyFound` or `AskLost`."""
+
+    ask: int
+    key: bytes
+
+
+class AskFingerprint(Action, frozen=True):
+    """Have a process say which input a command has, decoded; answers `HandlerAnswered` with `Fingerprinted`, or `AskLost`."""
+
+    ask: int
+    call: CallMade
+
+
+class FindCalls(Action, frozen=True):
+    """Look for the calls that the attempts of that visit had done; answers `CallsFound`."""
+
+    token: Token
+
+
 class CancelAsk(Action, frozen=True):
     """Nobody waits for `ask` any more."""
 
@@ -116,6 +136,12 @@ class Append(Action, frozen=True):
     trace: str | None
     replaces: Token | None = None
     """The attempt this replaces: the event names the calls it had under way."""
+    key: bytes | None = None
+    """The command's idempotency key: the row keeps it, with `fingerprint` and `reply`."""
+    fingerprint: bytes | None = None
+    reply: Payload | None = None
+    forgets: bool = False
+    """What the key had left before is too old to count, and goes."""
 
 
 class PutSnapshot(Action, frozen=True):

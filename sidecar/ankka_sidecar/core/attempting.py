@@ -26,8 +26,9 @@ from ankka_sidecar.core import workflow as rules
 from ankka_sidecar.core.actions import AbandonStep, AckStep, CancelStep, Report, RunStep
 from ankka_sidecar.core.durations import in_words
 from ankka_sidecar.core.inputs import AnswerWaited, AttemptAdopted, AttemptLost, Loaded, StepAnswered, StepChosen, StepSent
-from ankka_sidecar.core.instance import Instance, Limits
+from ankka_sidecar.core.instance import Instance
 from ankka_sidecar.core.journalling import Phase
+from ankka_sidecar.core.limits import Limits
 from ankka_sidecar.core.records import WorkflowRecord
 
 NEVER = 1 << 62
@@ -77,7 +78,7 @@ class Attempting(Instance):
         if not isinstance(record, WorkflowRecord):
             return False
         self.record = record
-        self.state = loaded.state
+        self.state: Payload | None = loaded.state
         # A machine that was ready before knows what it has sent, whoever wrote the last row. A run that is held now may
         # have been sent before.
         if not self._was_ready and loaded.foreign and rules.due(msgspec.structs.replace(record, held=False), now) is not None:

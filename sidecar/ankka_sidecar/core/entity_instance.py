@@ -21,8 +21,10 @@ from ankka_sidecar.core import lifecycle
 from ankka_sidecar.core.actions import AskFold, Prune, PutSnapshot, Reply, Report
 from ankka_sidecar.core.events import AnyEvent, Deleted, Persisted
 from ankka_sidecar.core.inputs import CallMade, EndAsked, HandlerAnswered, Input, LifecycleAsked, Loaded, OperatorAsked
-from ankka_sidecar.core.instance import Asking, Instance, Limits
+from ankka_sidecar.core.instance import Instance
 from ankka_sidecar.core.journalling import Appending, Phase
+from ankka_sidecar.core.keyed import Asking
+from ankka_sidecar.core.limits import Limits
 from ankka_sidecar.core.records import EntityRecord
 
 FOLD_SIZE = 1024 * 1024

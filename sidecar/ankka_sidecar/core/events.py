@@ -45,6 +45,8 @@ class Transitioned(Event, frozen=True, tag="transitioned"):
     merged: tuple[int, ...] = ()
     both: tuple[str, ...] = ()
     trace: str | None = None
+    unrepeated: tuple[str, ...] = ()
+    """Calls that an earlier attempt of the step had done and this one did not make: its inputs were others (W16)."""
 
 
 class Updated(Event, frozen=True, tag="updated"):
@@ -64,6 +66,7 @@ class Paused(Event, frozen=True, tag="paused"):
     changed: bool = False
     merged: tuple[int, ...] = ()
     both: tuple[str, ...] = ()
+    unrepeated: tuple[str, ...] = ()
 
 
 class Resumed(Event, frozen=True, tag="resumed"):
@@ -81,6 +84,8 @@ class Retried(Event, frozen=True, tag="retried"):
     not_before: int | None = None
     unknown: tuple[str, ...] = ()
     """Calls the attempt had under way when it was replaced: how they ended it did not see."""
+    forgotten: bool = False
+    """The visit began longer ago than replies to its calls are kept: calls may be made again (W16)."""
 
 
 class FailedOver(Event, frozen=True, tag="failed-over"):
@@ -106,6 +111,7 @@ class Interrupted(Event, frozen=True, tag="interrupted"):
     alone: bool = False
     not_before: int | None = None
     unknown: tuple[str, ...] = ()
+    forgotten: bool = False
 
 
 class Sent(Event, frozen=True, tag="sent"):
@@ -136,6 +142,7 @@ class Ended(Event, frozen=True, tag="ended"):
     changed: bool = False
     merged: tuple[int, ...] = ()
     both: tuple[str, ...] = ()
+    unrepeated: tuple[str, ...] = ()
 
 
 class Failed(Event, frozen=True, tag="failed"):
@@ -150,6 +157,7 @@ class Failed(Event, frozen=True, tag="failed"):
     changed: bool = False
     merged: tuple[int, ...] = ()
     both: tuple[str, ...] = ()
+    unrepeated: tuple[str, ...] = ()
 
 
 class Deleted(Event, frozen=True, tag="deleted"):

@@ -4,7 +4,18 @@ import msgspec
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error
-from ankka.protocol.frames import EntityCommandDone, Folded, Merged, Refused, Replied, StepDone, StepFaulted, StepStopped, WorkflowCommandDone
+from ankka.protocol.frames import (
+    EntityCommandDone,
+    Fingerprinted,
+    Folded,
+    Merged,
+    Refused,
+    Replied,
+    StepDone,
+    StepFaulted,
+    StepStopped,
+    WorkflowCommandDone,
+)
 from ankka.protocol.payload import Payload
 from ankka.protocol.spec import ComponentSpec
 from ankka_sidecar.core.records import EntityRecord, WorkflowRecord
@@ -27,8 +38,12 @@ class CallMade(Input, frozen=True):
     deadline: int
     metadata: dict[str, str] = {}
     chain: tuple[str, ...] = ()
-    key: str | None = None
+    key: bytes | None = None
     trace: str | None = None
+    fresh: bool = False
+    """Nobody can have sent its key before: nothing is looked up."""
+    forgets: bool = False
+    """What its key had left is too old to count; a machine says it to itself."""
 
 
 class LifecycleAsked(Input, frozen=True):
@@ -101,12 +116,25 @@ class HandlerAnswered(Input, frozen=True):
     """A process answered `AskHandler` or `AskFold` number `ask`; `spec` is what it declares of the component."""
 
     ask: int
-    answer: WorkflowCommandDone | EntityCommandDone | Replied | Refused | Folded | Merged
+    answer: WorkflowCommandDone | EntityCommandDone | Replied | Refused | Folded | Merged | Fingerprinted
     spec: ComponentSpec
 
 
+class ReplyFound(Input, frozen=True):
+    """The answer to `FindReply` number `ask`: what the key left at `at`; `reply` is `None` where it left nothing.
+
+    `fingerprint` is that of the input it was done for (`keyed.told`).
+    """
+
+    ask: int
+    reply: Payload | None = None
+    fingerprint: bytes = b""
+    at: int = 0
+    sequence: int = 0
+
+
 class AskLost(Input, frozen=True):
-    """Nobody will answer `ask`: no process came, or the one that had it is gone. Nothing was journalled."""
+    """Nobody will answer `ask`: no process came, the one that had it is gone, or the journal cannot be read. Nothing was done."""
 
     ask: int
     error: Error
@@ -137,6 +165,13 @@ class StepAnswered(Input, frozen=True):
 
     answer: StepDone | StepFaulted | StepStopped
     spec: ComponentSpec
+
+
+class CallsFound(Input, frozen=True):
+    """The answer to `FindCalls`: the calls of the visit that are in the journal, each by its key and in words."""
+
+    token: Token
+    calls: tuple[tuple[bytes, str], ...]
 
 
 class AnswerWaited(Input, frozen=True):

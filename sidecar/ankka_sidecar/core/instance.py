@@ -22,10 +22,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import msgspec
-
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import EntityCommandDone, Refused, Replied, WorkflowCommandDone
+from ankka.protocol.frames import EntityCommandDone, Fingerprinted, Refused, Replied, WorkflowCommandDone
 from ankka.protocol.payload import Payload
 from ankka_sidecar.core.actions import Action, AskHandler, CancelAsk, Passivate, Reply, WakeAt
 from ankka_sidecar.core.durations import in_words
@@ -46,47 +44,29 @@ from ankka_sidecar.core.inputs import (
     Loaded,
     LoadFailed,
     OperatorAsked,
+    ReplyFound,
     RoomNeeded,
     Woke,
 )
 from ankka_sidecar.core.journalling import NO_ACTIONS, Journalled, Phase
+from ankka_sidecar.core.keyed import Asking, Keyed, told
+from ankka_sidecar.core.limits import Limits
 
 STAYS_FOR = 3_000_000
 """µs: a machine that has something to do so soon stays, for the sweep that brings it back is not exact."""
 
 
-class Limits(msgspec.Struct, frozen=True):
-    """Limits and times of a machine, µs; the defaults are those of the settings they are named after."""
-
-    handler_timeout: int = 10_000_000
-    cancel_grace: int = 5_000_000
-    passivate_after: int = 120_000_000
-    max_mailbox: int = 1_000
-    max_journal_events: int = 100_000
-
-
-class Asking(msgspec.Struct, frozen=True, gc=False):
-    """A command's handler that is out."""
-
-    ask: int
-    call: CallMade | None
-    deadline: int
-
-
-class Instance(Journalled):
+class Instance(Keyed):
     """What workflows and entities have in common; see the module."""
 
     _effect_type: ClassVar[type[WorkflowCommandDone | EntityCommandDone]]
 
-    __slots__ = ("_armed", "_ask", "_asking", "_limits", "_operators", "_queries", "_used_at")
+    __slots__ = ("_armed", "_operators", "_queries", "_used_at")
 
     def __init__(self, component: str, instance: str, limits: Limits, salt: int) -> None:
         """`salt` is drawn at random by the runtime: effect ids of this machine count up from it."""
-        super().__init__(component, instance, salt, limits.max_journal_events)
-        self._limits = limits
-        self._ask = 0
+        super().__init__(component, instance, limits, salt)
         self._queries: dict[int, Asking] | None = None
-        self._asking: Asking | None = None
         self._operators: tuple[OperatorAsked, ...] = ()
         self._armed: int | None = None
         self._used_at = 0
@@ -135,7 +115,7 @@ class Instance(Journalled):
         while self._mailbox:
             call = self._mailbox.popleft()
             if call.deadline > now:
-                self._ask_command(call, now)
+                self._begin_command(call, now)
                 return
             self._refuse(call.call, ErrorCode.TIMEOUT, f"'{call.handler}' had no turn within its time", {"outcome": "not done"})
 
@@ -215,8 +195,7 @@ class Instance(Journalled):
         return True
 
     def _ask_command(self, call: CallMade, now: int) -> None:
-        self._ask += 1
-        self._asking = Asking(self._ask, call, now + self._limits.handler_timeout)
+        self._put_out(call, now)
         self._out.append(AskHandler(self._ask, call, self.state, self.record.sequence))
 
     def _ask_query(self, call: CallMade, now: int) -> None:
@@ -290,6 +269,9 @@ class Instance(Journalled):
         if isinstance(answer, (Replied, Refused)):
             self._out.append(Reply(call.call, _read_only_result(answer)))
             return
+        if isinstance(answer, Fingerprinted):
+            self._on_fingerprinted(call, answer)
+            return
         if not isinstance(answer, self._effect_type):
             text = f"'{call.handler}' of {self.component} answered {type(answer).__name__}, expected {self._effect_type.__name__}"
             self._refuse(call.call, ErrorCode.INTERNAL, text)
@@ -301,7 +283,8 @@ class Instance(Journalled):
         if event is None:
             self._out.append(Reply(call.call, answer.reply))
             return
-        self._append(event, answer.state, now, call=call, reply=answer.reply)
+        fingerprint = None if call.key is None else told(call, answer.fingerprint)
+        self._append(event, answer.state, now, call=call, reply=answer.reply, fingerprint=fingerprint)
 
     def _on_ask_lost(self, lost: AskLost, now: int) -> None:
         query = self._queries.pop(lost.ask, None) if self._queries else None
@@ -368,7 +351,7 @@ class Instance(Journalled):
         self._asking = None
         self._was_ready = False  # what this machine knows is not to be believed any more
         self._fail_callers(error)
-        self.phase = Phase.GONE
+        self.phase: Phase = Phase.GONE
         self._out.append(Passivate())
 
     # --- which method takes which input ----------------------------------------------------------------------------
@@ -381,6 +364,7 @@ class Instance(Journalled):
         HandlerAnswered: _on_answered,
         RoomNeeded: _on_room_needed,
         AskLost: _on_ask_lost,
+        ReplyFound: Keyed._on_reply_found,
         Woke: _on_woke,
         Appended: Journalled._on_appended,
         AppendConflicted: Journalled._on_conflicted,

@@ -107,13 +107,13 @@ class Journalled:
     """Whether a row carries the state its effect set; an event sourced entity's is in its events, and in snapshots."""
 
     def __init__(self, component: str, instance: str, salt: int, max_events: int) -> None:
-        self.component = component
-        self.instance = instance
-        self.shard = 0
+        self.component: str = component
+        self.instance: str = instance
+        self.shard: int = 0
         """The instance's shard; the runtime sets it, and the core does not look at it."""
-        self.phase = Phase.LOADING
+        self.phase: Phase = Phase.LOADING
         self.state: Payload | None = None
-        self.schema = ""
+        self.schema: str = ""
         """The fingerprint of the schema that wrote the state: an older process does not get it while a newer is there."""
         self._effect = salt
         self._max_events = max_events
@@ -177,7 +177,7 @@ class Journalled:
 
     def _append(
         self, event: AnyEvent, state: Payload | None, now: int, *, call: CallMade | None = None, reply: Payload | None = None,
-        ack: Token | None = None, operator: int | None = None, replaces: Token | None = None,
+        ack: Token | None = None, operator: int | None = None, replaces: Token | None = None, fingerprint: bytes | None = None,
     ) -> None:  # fmt: skip
         record = self._evolved(event)
         generation, sequence = next_place(self.record, event.at)
@@ -189,7 +189,15 @@ class Journalled:
             text = f"the journal of {self.component}/{self.instance} has {sequence:,} effects; from {self._max_events:,} on it takes no more"
             self._out.append(Report("warning", f"{text} (max-journal-events)"))
         stored = state if self._journals_state else None
-        self._out.append(Append(self._effect, generation, sequence, event, record, stored, changed, self._schema, trace, replaces))
+        if call is None or call.key is None:
+            self._out.append(Append(self._effect, generation, sequence, event, record, stored, changed, self._schema, trace, replaces))
+            return
+        self._out.append(
+            Append(
+                self._effect, generation, sequence, event, record, stored, changed, self._schema, trace, replaces,
+                call.key, fingerprint, reply, call.forgets,
+            )
+        )  # fmt: skip
 
     def _on_appended(self, given: Appended, now: int) -> None:
         done = self._appending
@@ -220,7 +228,7 @@ class Journalled:
         again = self._second_try is None
         self._out.append(Report("error", f"append to {self.component}/{self.instance} at sequence {self.record.sequence + 1} met another row"))
         if done.call is not None and again:
-            self._mail().appendleft(done.call)
+            self._mail().appendleft(msgspec.structs.replace(done.call, fresh=False, forgets=False))
         elif done.call is not None:
             text = f"the journal of {self.component}/{self.instance} is not as this node knows it; please report it"
             self._refuse(done.call.call, ErrorCode.INTERNAL, text)

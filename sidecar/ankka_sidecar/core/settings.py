@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ankka_sidecar.core.instance import Limits
+from ankka_sidecar.core.limits import Limits
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -10,6 +10,8 @@ class Settings(msgspec.Struct, frozen=True):
 
     machine: Limits = Limits()
     attach_wait: int = 2_000_000
+    call_timeout: int = 30_000_000
+    """How long a call over HTTP waits for its reply."""
     drain: int = 30_000_000
     max_payload: int = 4 * 1024 * 1024
     max_state: int = 4 * 1024 * 1024

@@ -177,11 +177,11 @@ def unseen(record: WorkflowRecord, base: int) -> tuple[int, ...]:
     return tuple(sequence for sequence in record.changed if sequence > base)
 
 
-def decide_step(record: WorkflowRecord, done: StepDone, now: int, both: tuple[str, ...] = ()) -> WorkflowEvent:
+def decide_step(record: WorkflowRecord, done: StepDone, now: int, both: tuple[str, ...] = (), unrepeated: tuple[str, ...] = ()) -> WorkflowEvent:
     """The event of a step's effect, for the pending attempt.
 
     Where commands have changed the state meanwhile, `done` carries the merged one, and `both` the fields that both
-    sides had changed.
+    sides had changed. `unrepeated` are the calls of earlier attempts that this one did not make (W16).
     """
     assert record.pending is not None
     by = record.pending.target.step
@@ -189,13 +189,14 @@ def decide_step(record: WorkflowRecord, done: StepDone, now: int, both: tuple[st
     merged = unseen(record, done.base) if changed else ()
     match done.outcome:
         case GoTo(target):
-            return Transitioned(now, target, by, changed=changed, merged=merged, both=both)
+            return Transitioned(now, target, by, changed=changed, merged=merged, both=both, unrepeated=unrepeated)
         case PauseFor(after, on_timeout):
-            return Paused(now, by, None if after is None else later(now, after), on_timeout, changed, merged, both)
+            return Paused(now, by, None if after is None else later(now, after), on_timeout, changed, merged, both, unrepeated)
         case EndRun():
-            return Ended(now, by, changed, merged, both)
+            return Ended(now, by, changed, merged, both, unrepeated)
         case FailRun(error):
-            return Failed(now, str(error.code), clean_text(error.message), by, changed=changed, merged=merged, both=both)
+            text = clean_text(error.message)
+            return Failed(now, str(error.code), text, by, changed=changed, merged=merged, both=both, unrepeated=unrepeated)
         case _:
             assert_never(done.outcome)
 

@@ -1,7 +1,7 @@
 """The machine of a workflow instance: what its inputs lead to, who waits for its end, and what operators ask of it.
 
-Its attempt is in `attempting`. A step's answer that was made from a state which commands have changed since is merged by
-a process first; while the merge is out no command starts (W14).
+Its attempt is in `attempting`, the merge of its answer in `merging`. An answer of a later attempt waits until it is known
+which calls the earlier ones had done: those it did not repeat are named in the event (W16).
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ import msgspec
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import Merged, Refused, StepDone, StepFaulted, WorkflowCommandDone
+from ankka.protocol.frames import StepDone, StepFaulted, WorkflowCommandDone
 from ankka.protocol.lifecycle import LifecycleStatus
 from ankka.protocol.payload import NOTHING, Payload
 from ankka.protocol.spec import ComponentKind, ComponentSpec, RecoverySpec
 from ankka_sidecar.core import lifecycle
 from ankka_sidecar.core import workflow as rules
-from ankka_sidecar.core.actions import AskMerge, Prune, ReadState, Reply, Report
+from ankka_sidecar.core.actions import FindCalls, Prune, Reply, Report
 from ankka_sidecar.core.attempting import Attempting
 from ankka_sidecar.core.durations import in_words
-from ankka_sidecar.core.events import AnyEvent, Deleted, Ended, Failed, Held, Released
+from ankka_sidecar.core.events import AnyEvent, Deleted, Ended, Failed, Held, Interrupted, Released, Retried
 from ankka_sidecar.core.inputs import (
     AnswerWaited,
     AttemptAdopted,
     AttemptLost,
     CallDropped,
     CallMade,
+    CallsFound,
     EndAsked,
     Input,
     LifecycleAsked,
@@ -38,8 +39,10 @@ from ankka_sidecar.core.inputs import (
     StepChosen,
     StepSent,
 )
-from ankka_sidecar.core.instance import Asking, Instance, Limits
-from ankka_sidecar.core.journalling import RETRY_JOURNAL, Appending, Phase
+from ankka_sidecar.core.instance import Instance
+from ankka_sidecar.core.journalling import Appending, Phase
+from ankka_sidecar.core.limits import Limits
+from ankka_sidecar.core.merging import Merging
 from ankka_sidecar.core.records import WorkflowRecord
 from ankka_sidecar.core.waiters import Waiter, answer_to, waiter_for
 
@@ -47,10 +50,10 @@ TIMEOUT_NAMES = frozenset(name for cls in TimeoutError.__mro__ for name in (cls.
 """What `not_on` may call a step's timeout."""
 
 
-class WorkflowInstance(Attempting):
+class WorkflowInstance(Merging):
     """See the module."""
 
-    __slots__ = ("_base", "_both", "_onto", "_reading", "_waiters")
+    __slots__ = ("_asked_calls", "_repeats", "_waiters")
 
     kind = ComponentKind.WORKFLOW
     _effect_type = WorkflowCommandDone
@@ -58,13 +61,9 @@ class WorkflowInstance(Attempting):
     def __init__(self, component: str, instance: str, limits: Limits, salt: int) -> None:
         super().__init__(component, instance, limits, salt)
         self._waiters: tuple[Waiter, ...] = ()
-        self._base: tuple[int, Payload | None] | None = None
-        """The state an adopted attempt was sent with, read from the journal: its sequence and itself."""
-        self._both: tuple[str, ...] = ()
-        """The fields that both sides had changed, where the waiting answer was merged."""
-        self._onto: tuple[int, Payload | None] | None = None
-        """The state it was merged with, once it was: commands may change that again before its append is durable."""
-        self._reading = False
+        self._repeats: CallsFound | None = None
+        """The calls the visit had done, once they were read for the answer that waits."""
+        self._asked_calls = False
 
     # --- calls -----------------------------------------------------------------------------------------------------
 
@@ -161,10 +160,12 @@ class WorkflowInstance(Attempting):
     def _decide_answer(self, given: StepAnswered, now: int) -> bool:
         answer = given.answer
         if isinstance(answer, StepDone):
-            seen = answer.base if self._onto is None else self._onto[0]
-            if answer.state is not None and rules.unseen(self.record, seen):
+            if self._needs_merge(answer):
                 return self._merge(answer, now)
-            event = rules.decide_step(self.record, answer, now, self._both)
+            if answer.token.attempt > 1 and answer.calls is not None and self._repeats is None:
+                self._find_calls(answer.token)
+                return False
+            event = rules.decide_step(self.record, answer, now, self._both, self._not_repeated(answer))
             self._append_within(event, answer.state, now, ack=answer.token)
         elif isinstance(answer, StepFaulted):
             fault = rules.Fault(answer.message, answer.retryable)
@@ -203,65 +204,42 @@ class WorkflowInstance(Attempting):
         if self.is_full and not isinstance(event, (Ended, Failed)):
             step = self.record.pending.target.step if self.record.pending else None
             event, state = Failed(now, str(ErrorCode.RESOURCE_EXHAUSTED), self.full_text, step), None
+        if isinstance(event, (Retried, Interrupted)):
+            event = self._warn_of_forgotten(event, now)
         self._append(event, state, now, ack=ack, replaces=replaces)
 
-    # --- merging (W14) ---------------------------------------------------------------------------------------------
+    # --- calls of earlier attempts (W16) -----------------------------------------------------------------------------
 
-    def _merge(self, answer: StepDone, now: int) -> bool:
-        base = self._onto if self._onto is not None else self._base_of(answer.base)
-        if base is None:
-            if not self._reading:
-                self._reading = True
-                self._out.append(ReadState(self.record.generation, answer.base))
-            return False
+    def _find_calls(self, token: Token) -> None:
+        if not self._asked_calls:
+            self._asked_calls = True
+            self._out.append(FindCalls(token))
+
+    def _on_calls_found(self, found: CallsFound, now: int) -> None:
+        if self._answer is not None and self._answer.answer.token == found.token:
+            self._repeats = found
+
+    def _not_repeated(self, answer: StepDone) -> tuple[str, ...]:
+        """What earlier attempts of the visit had done and this one did not ask for: its inputs were others."""
+        if self._repeats is None or answer.calls is None:
+            return ()
+        made = set(answer.calls)
+        calls = tuple(text for key, text in self._repeats.calls if key not in made)
+        if calls:
+            text = f"{answer.token} did not repeat calls that an earlier attempt had done (another input, or another way)"
+            self._out.append(Report("warning", f"{text}: {', '.join(calls)}"))
+        return calls
+
+    def _warn_of_forgotten(self, event: Retried | Interrupted, now: int) -> Retried | Interrupted:
+        """A visit that is older than replies are kept: what it had done first may be done again."""
         pending = self.record.pending
         assert pending is not None
-        assert self.state is not None, "a command has changed the state, so there is one"
-        assert answer.state is not None
-        self._ask += 1
-        self._asking = Asking(self._ask, None, now + self._limits.handler_timeout)
-        self._out.append(AskMerge(self._ask, pending.target.step, base[1], self.state, answer.state))
-        return True
-
-    def _base_of(self, sequence: int) -> tuple[int, Payload | None] | None:
-        """The state an attempt was sent with; `None` while it has to be read."""
-        attempt = self._attempt
-        if sequence == 0:
-            return (0, None)
-        if attempt is not None and attempt.base == sequence:
-            return (sequence, attempt.base_state)
-        return self._base if self._base is not None and self._base[0] == sequence else None
-
-    def _on_state_read(self, read: StateRead, now: int) -> None:
-        self._reading = False
-        self._base = (read.sequence, read.state)
-
-    def _on_folded(self, answer: Any, now: int) -> None:
-        """The answer to a merge. One that raises is a fault of the step."""
-        given = self._answer
-        if given is None or not isinstance(given.answer, StepDone):
-            return  # the run was ended or redirected by an operator meanwhile
-        if isinstance(answer, Merged):
-            self._both = tuple(sorted({*self._both, *answer.both}))
-            self._onto = (self.record.state_sequence, self.state)
-            self._answer = StepAnswered(msgspec.structs.replace(given.answer, state=answer.state), given.spec)
-        elif isinstance(answer, Refused):
-            self._merge_failed(answer.error.message)
-        else:
-            self._merge_failed(f"a merge answered {type(answer).__name__}")
-
-    def _merge_failed(self, message: str) -> None:
-        given = self._answer
-        if given is not None:
-            fault = StepFaulted(given.answer.token, ("MergeFailed",), f"its state cannot be merged with the commands': {message}")
-            self._answer = StepAnswered(fault, given.spec)
-
-    def _fold_lost(self, error: Error, now: int) -> None:
-        """The process that merged is gone: another merges, the step is not run again; what cannot be merged is a fault."""
-        if error.code is ErrorCode.UNAVAILABLE:
-            self._held_until = max(self._held_until, now + RETRY_JOURNAL)
-        else:
-            self._merge_failed(error.message)
+        if max(now, event.not_before or 0) < pending.since + self._limits.step_call_retention:
+            return event
+        kept = in_words(self._limits.step_call_retention)
+        text = f"step '{pending.target.step}' of {self.component}/{self.instance} runs again more than {kept} after it began"
+        self._out.append(Report("warning", f"{text}: calls it made before that may be made again (step-call-retention)"))
+        return msgspec.structs.replace(event, forgotten=True)
 
     # --- operators (W18) -------------------------------------------------------------------------------------------
 
@@ -302,16 +280,15 @@ class WorkflowInstance(Attempting):
         if done.ack is not None:
             self._acknowledge(done.ack)
         if isinstance(done.event, Deleted):
-            self.state = None
+            self.state: Payload | None = None
             self._out.append(Prune(done.record.generation))
 
     def _reconcile(self, now: int) -> None:
         self._tell_waiters()
         super()._reconcile(now)
         if self._answer is None:
-            self._both = ()
-            self._onto = None
-            self._base = None
+            self._repeats = None
+            self._asked_calls = False
 
     def _unstorable(self, done: Appending, message: str, now: int) -> None:
         given = self._answer
@@ -327,7 +304,8 @@ class WorkflowInstance(Attempting):
         CallDropped: _on_dropped,
         LifecycleAsked: _on_lifecycle_asked,
         EndAsked: _on_end_asked,
-        StateRead: _on_state_read,
+        StateRead: Merging._on_state_read,
+        CallsFound: _on_calls_found,
         StepChosen: Attempting._on_step_chosen,
         StepSent: Attempting._on_step_sent,
         StepAnswered: Attempting._on_step_answered,

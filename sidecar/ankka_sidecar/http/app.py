@@ -14,8 +14,8 @@ from ankka_sidecar.http import guard
 from ankka_sidecar.http.calls import call
 from ankka_sidecar.http.expecting import minding_expect
 from ankka_sidecar.http.paths import split_path
-from ankka_sidecar.http.problems import ClientGone, Problem, Receive, Scope, Send, bad_request, not_allowed, not_yet, respond_json, respond_problem
-from ankka_sidecar.http.reserved import operate, reserved
+from ankka_sidecar.http.problems import ClientGone, Problem, Receive, Scope, Send, bad_request, not_allowed, respond_json, respond_problem
+from ankka_sidecar.http.reserved import IS_HEAD, operate, reserved
 from ankka_sidecar.ports.journal import JournalUnavailable, Query
 from ankka_sidecar.runtime.attachments import Attachments
 from ankka_sidecar.runtime.node import Node
@@ -44,7 +44,7 @@ class App:
             await self._websocket(scope, receive, send)
             return
         if scope["method"] == "HEAD":  # whatever GET answers; the server leaves the body out
-            scope = {**scope, "method": "GET"}
+            scope = {**scope, "method": "GET", IS_HEAD: True}
         receive, send = minding_expect(scope, receive, send)
         try:
             guard.check(scope)
@@ -57,7 +57,7 @@ class App:
             await respond_problem(send, Problem(Error(ErrorCode.UNAVAILABLE, f"the journal is unavailable: {error}")))
         except asyncio.CancelledError:  # the server stops and has waited for this request long enough
             text = "this sidecar has stopped; whether the call was done is unknown"
-            await respond_problem(send, Problem(Error(ErrorCode.UNAVAILABLE, text, {"outcome": "unknown"})))
+            await respond_problem(send, Problem(Error(ErrorCode.TIMEOUT, text, {"outcome": "unknown"})))
         except Exception:
             log.exception("a request failed: %s %s", scope["method"], scope["path"])
             await respond_problem(send, Problem(Error(ErrorCode.INTERNAL, "the sidecar failed to answer; its log says why")))
@@ -79,8 +79,6 @@ class App:
         if parts is None:
             await self._outside(scope, receive, send)
             return
-        if any(name == b"idempotency-key" for name, _ in scope["headers"]):
-            raise not_yet("Idempotency-Key")
         if len(parts) == HANDLER:
             if not parts[0]:
                 raise bad_request("the component in the path is empty; handlers are at /v1/{component}/{id}/{handler}")

@@ -10,14 +10,12 @@ import re
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.spec import HandlerSpec
 from ankka_sidecar.http.bodies import input_of, read_body, respond_with
+from ankka_sidecar.http.idempotency import key_of
 from ankka_sidecar.http.paths import query_of
 from ankka_sidecar.http.problems import Problem, Receive, Scope, Send, not_allowed
 from ankka_sidecar.http.waiting import WATCH_AFTER, invoke
 from ankka_sidecar.runtime.callers import Request
 from ankka_sidecar.runtime.node import Node
-
-CALL_TIMEOUT = 30_000_000
-"""µs that a call over HTTP waits for its reply."""
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}[!-~]{0,200}")
 
@@ -32,7 +30,8 @@ async def call(node: Node, scope: Scope, receive: Receive, send: Send, parts: li
     content_type, accept, trace = _headers(scope)
     body = await read_body(scope, receive, node.settings.max_payload) if method == "POST" else b""
     given = input_of(handler, body, content_type)
-    request = Request(component, instance, handler_name, given, CALL_TIMEOUT, read_only=method == "GET", trace=trace)
+    key = key_of(scope, component, instance) if method == "POST" else None
+    request = Request(component, instance, handler_name, given, node.settings.call_timeout, read_only=method == "GET", key=key, trace=trace)
     result = await invoke(node, request, receive, watch_after=0 if handler is None else WATCH_AFTER)
     if handler is None:
         _, handler = node.dispatcher.handler(component, handler_name)

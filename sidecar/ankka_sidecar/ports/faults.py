@@ -13,6 +13,8 @@ POINTS: Final = (
     "cancel.before-send",
     "fold.before-send",
     "merge.before-send",
+    "fingerprint.before-send",
+    "find.before",
     "ack.before-send",
     "reply.before-send",
     "snapshot.before",

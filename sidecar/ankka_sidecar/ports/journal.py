@@ -27,7 +27,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     the instance's record after it. `payload` is the state the effect set, if it set one, as the process encoded it,
     with its content type and manifest; `schema` the fingerprint of the schema that wrote it. `effect` is unique per
     effect: after an uncertain commit it tells whether the row is ours. `key`, `fingerprint` and `reply` belong to a
-    command with an idempotency key. Numbers fit in 64 bits with sign. A deletion's `type` is `DELETED`.
+    command with an idempotency key; no two rows have the same key (I4). Numbers fit in 64 bits with sign. A deletion's `type` is `DELETED`.
     """
 
     component: str
@@ -69,12 +69,14 @@ class Item(msgspec.Struct, frozen=True, gc=False):
     """One effect to append. `listing` is given where status or deadline changed, else `None`.
 
     `step` is the pending step after it: without a listing, it and the instant reach the listing lazily (within 1 s),
-    because an upsert with every effect would halve the throughput.
+    because an upsert with every effect would halve the throughput. `forgets` says that the row with this key, if there
+    still is one, is too old to count: its key, fingerprint and reply go in the same transaction.
     """
 
     row: Row
     listing: Listing | None = None
     step: str | None = None
+    forgets: bool = False
 
 
 class Outcome(Enum):
@@ -82,7 +84,7 @@ class Outcome(Enum):
 
     STORED = "stored"
     CONFLICT = "conflict"
-    """Right epoch, but the row's sequence is not the next one."""
+    """Right epoch, but the row's sequence is not the next one, or another row has its key."""
     FENCED = "fenced"
     """The shard has another epoch, or this node does not own it."""
     REFUSED = "refused"
@@ -219,8 +221,25 @@ class Journal(Protocol):
         """(component, instance) of those whose deadline is at or before that instant, overdue first."""
         ...
 
-    async def reply_of(self, component: str, instance: str, key: bytes) -> Row | None:
-        """The newest row a command with that key left, of any generation."""
+    async def row_of(self, key: bytes) -> Row | None:
+        """The row a command with that key left, of any generation, deleted ones too."""
+        ...
+
+    async def rows_with(self, keys: Sequence[bytes]) -> list[Row | None]:
+        """`row_of` of many at once, in their order; at most `MAX_ITEMS`."""
+        ...
+
+    async def rows_of(self, prefix: bytes, limit: int) -> list[Row]:
+        """The rows, at most `limit`, whose key begins with `prefix`, by key."""
+        ...
+
+    async def forget_keys(self, prefix: bytes, before: int, after: bytes, limit: int) -> bytes | None:
+        """Take key, fingerprint and reply off rows whose key begins with `prefix` and that are older than `before`.
+
+        Looks at the next `limit` keys behind `after`, in order of keys; answers the last one looked at, or `None` when
+        there are no more. The rows themselves stay, and one of a deleted generation can then be pruned; only of a
+        generation that another has followed they go, for nobody prunes that any more (its deletion stays).
+        """
         ...
 
     async def see_schemas(self, schemas: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:

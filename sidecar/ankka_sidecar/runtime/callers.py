@@ -28,8 +28,9 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     metadata: dict[str, str] = {}
     chain: tuple[str, ...] = ()
     attempt: Token | None = None
-    key: str | None = None
+    key: bytes | None = None
     trace: str | None = None
+    fresh: bool = False
 
 
 class Callers:

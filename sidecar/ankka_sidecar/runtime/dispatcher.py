@@ -1,6 +1,6 @@
 """Work to processes: who gets it, who waits for credit, who waits for a process.
 
-Credit is kept per lane (steps, threads, commands, folds and merges, queries), so a process full of steps still answers
+Credit is kept per lane (steps, threads, commands, folds with merges and fingerprints, queries), so a process full of steps still answers
 the commands its steps wait for, and one full of commands still folds the instances they call; what a command or query
 calls needs no credit. What finds no free process waits in `queues`.
 
@@ -17,7 +17,7 @@ from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.frames import CancelStep, StepFaulted
 from ankka.protocol.spec import ComponentSpec, HandlerSpec
 from ankka.protocol.wire import FrameTooLarge
-from ankka_sidecar.core.actions import AskFold, AskMerge, RunStep
+from ankka_sidecar.core.actions import AskFingerprint, AskFold, AskMerge, RunStep
 from ankka_sidecar.core.attempting import Attempting
 from ankka_sidecar.core.inputs import AskLost, Input, StepAnswered, StepChosen, StepSent
 from ankka_sidecar.core.instance import Instance
@@ -206,6 +206,8 @@ class Dispatcher:
             return process.folds
         if (component, action.call.handler) not in process.handlers:
             return None
+        if isinstance(action, AskFingerprint):
+            return process.folds
         if action.call.chain:
             return process.nested
         return process.queries if action.call.read_only else process.commands

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ankka.protocol import frames
 from ankka.protocol.spec import StepSpec
-from ankka_sidecar.core.actions import AskFold, AskHandler, AskMerge, RunStep
+from ankka_sidecar.core.actions import AskFingerprint, AskFold, AskHandler, AskMerge, RunStep
 from ankka_sidecar.core.instance import Instance
 
-Asked = AskHandler | AskFold | AskMerge
+Asked = AskHandler | AskFold | AskMerge | AskFingerprint
 
 
 def kind_of(action: Asked | RunStep) -> str:
@@ -18,24 +18,39 @@ def kind_of(action: Asked | RunStep) -> str:
         return "fold"
     if isinstance(action, AskMerge):
         return "merge"
+    if isinstance(action, AskFingerprint):
+        return "fingerprint"
     return "query" if action.call.read_only else "command"
 
 
 def request_frame(machine: Instance, action: Asked, request: int, now: int, handler_timeout: int) -> frames.Frame:
-    """A command, query, fold or merge."""
+    """A command, query, fold, merge or fingerprint."""
     component, instance = machine.component, machine.instance
     if isinstance(action, AskFold):
         return frames.Fold(request, component, instance, action.state, action.events, action.sequences)
     if isinstance(action, AskMerge):
         return frames.Merge(request, component, instance, action.step, action.base, action.current, action.mine, handler_timeout)
     call = action.call
+    if isinstance(action, AskFingerprint):
+        return frames.Fingerprint(request, component, instance, call.handler, call.input, handler_timeout)
     timeout = min(handler_timeout, max(0, call.deadline - now))
     if call.read_only:
         return frames.RunQuery(
-            request, component, instance, call.handler, call.input, action.state, action.sequence, timeout, call.metadata, call.chain
+            request, component, instance, call.handler, call.input, action.state, action.sequence, timeout, call.metadata, call.chain, call.trace
         )
     return frames.RunCommand(
-        request, component, instance, call.handler, call.input, action.state, action.sequence, timeout, call.metadata, call.chain, call.key
+        request,
+        component,
+        instance,
+        call.handler,
+        call.input,
+        action.state,
+        action.sequence,
+        timeout,
+        call.metadata,
+        call.chain,
+        call.key,
+        call.trace,
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.frames import (
     EntityCommandDone,
+    Fingerprinted,
     Folded,
     GoTo,
     Merged,
@@ -25,13 +26,13 @@ from ankka.protocol.frames import (
 from ankka.protocol.payload import Payload, StepTarget
 from ankka_sidecar.core.settings import Settings
 
-Answer = WorkflowCommandDone | EntityCommandDone | Replied | Refused | Folded | Merged
+Answer = WorkflowCommandDone | EntityCommandDone | Replied | Refused | Folded | Merged | Fingerprinted
 StepAnswer = StepDone | StepFaulted | StepStopped
 
 
 def answer_within(answer: Answer, settings: Settings) -> Answer:
     """A handler's answer, or the refusal it becomes."""
-    if isinstance(answer, (Refused, Folded)):
+    if isinstance(answer, (Refused, Folded, Fingerprinted)):
         return answer
     error = _first_above(_parts(answer), settings)
     return answer if error is None else Refused(answer.request, error)

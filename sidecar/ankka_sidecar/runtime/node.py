@@ -45,9 +45,12 @@ from ankka_sidecar.runtime.admission import AWAIT, ENGINES_OWN, LIFECYCLE, OPERA
 from ankka_sidecar.runtime.callers import Answer, Callers, Request
 from ankka_sidecar.runtime.dispatcher import Dispatcher, unavailable
 from ankka_sidecar.runtime.dormant import Dormant
+from ankka_sidecar.runtime.finder import Finder
+from ankka_sidecar.runtime.followers import Followers
 from ankka_sidecar.runtime.loader import Loader
 from ankka_sidecar.runtime.open_calls import OpenCalls
 from ankka_sidecar.runtime.performer import Performer
+from ankka_sidecar.runtime.pinned import PinnedAwaits
 from ankka_sidecar.runtime.timers import Timers
 from ankka_sidecar.runtime.writer import GroupWriter
 
@@ -77,11 +80,15 @@ class Node:
         self.timers = Timers(clock, self._wake)
         self.dispatcher = Dispatcher(clock, faults, self.feed, settings.machine.handler_timeout)
         self.dispatcher.broke = self._stop_instance
-        self.writer = GroupWriter(journal, faults, self.feed)
+        self.followers = Followers()
+        self.pinned = PinnedAwaits(self)
+        self.writer = GroupWriter(journal, faults, self._written)
         self.loader = Loader(journal, self.feed, self.dispatcher.spec_of)
         self.loader.loaded = self._loaded
+        self.finder = Finder(journal, faults, self.feed)
         self.performer = Performer(
-            journal=journal, faults=faults, dispatcher=self.dispatcher, writer=self.writer, loader=self.loader, timers=self.timers,
+            journal=journal, faults=faults, dispatcher=self.dispatcher, writer=self.writer, loader=self.loader,
+            finder=self.finder, timers=self.timers,
             callers=self.callers, forget=self._forget,
             replaced=self.open_calls.withdraw,
             open_calls=self.open_calls.of,
@@ -135,9 +142,15 @@ class Node:
         if isinstance(given, FOR_THE_INSTANCE):
             self._inbox.append((self.machine(gone.component, gone.instance, gone.kind), given))
 
+    def _written(self, machine: Instance, given: Input) -> None:
+        """What became of a machine's append."""
+        self.feed(machine, given)
+        self.followers.wake(machine.component, machine.instance)
+
     def _loaded(self, machine: Instance) -> None:
         """A machine has been loaded: its attempt may be suspect, and calls of its attempt may have waited for it."""
         self.on_loaded(machine)
+        self.followers.wake(machine.component, machine.instance)  # an append whose fate was unknown may be there
         if self._early:
             self.readmit()
 
@@ -273,6 +286,9 @@ class Node:
             self._early.append((wait_until, call, request))
             return
         component, name = request.component, request.handler
+        if name == AWAIT and request.input is not None:
+            self.pinned.ask(call, request)
+            return
         if name in ENGINES_OWN:
             self.feed(self.machine(component, request.instance, self.kinds[component]), self._asked(call, request))
             return
@@ -293,6 +309,7 @@ class Node:
             request.chain,
             request.key,
             request.trace,
+            request.fresh,
         )
         self.feed(self.machine(component, request.instance, self.kinds[component]), made)
 
@@ -339,6 +356,7 @@ class Node:
         for call, request in self.callers.under_way():
             looks = request.read_only or request.handler in (LIFECYCLE, AWAIT)
             self.callers.answer(call, STOPPING if looks or call in not_begun else STOPPED)
+        self.followers.end()
 
     async def learn_kind(self, component: str, instance: str) -> None:
         """Look an unattached component's kind up, so that its lifecycle can be answered without a process."""

@@ -9,12 +9,13 @@ from typing import Any
 
 import msgspec
 
+from ankka.protocol import keys
 from ankka.protocol.attempt import Token
 from ankka.protocol.frames import StepAck
 from ankka.protocol.wire import encode_value
 from ankka_sidecar.core import actions
-from ankka_sidecar.core.events import Deleted, Failed, FailedOver, Interrupted, Retried, name_of
-from ankka_sidecar.core.inputs import Input, StateRead
+from ankka_sidecar.core.events import Deleted, Failed, FailedOver, Interrupted, Retried, decode_event, name_of
+from ankka_sidecar.core.inputs import CallsFound, Input, StateRead
 from ankka_sidecar.core.instance import Instance
 from ankka_sidecar.core.records import EntityRecord, WorkflowRecord
 from ankka_sidecar.core.workflow import deadline
@@ -22,6 +23,7 @@ from ankka_sidecar.ports.faults import Faults
 from ankka_sidecar.ports.journal import Item, Journal, JournalUnavailable, Listing, Row, Snapshot
 from ankka_sidecar.runtime.callers import Callers
 from ankka_sidecar.runtime.dispatcher import Dispatcher
+from ankka_sidecar.runtime.finder import Finder
 from ankka_sidecar.runtime.loader import Loader, state_of
 from ankka_sidecar.runtime.processes import Process
 from ankka_sidecar.runtime.timers import Timers
@@ -30,13 +32,16 @@ from ankka_sidecar.runtime.writer import GroupWriter
 log = logging.getLogger("ankka.sidecar")
 
 PRUNE_CHUNK = 1_000
+CALLS = 10_000
+"""Calls of one visit that are compared at most."""
 
 
 class Performer:
     """See the module."""
 
     def __init__(
-        self, *, journal: Journal, faults: Faults, dispatcher: Dispatcher, writer: GroupWriter, loader: Loader, timers: Timers, callers: Callers,
+        self, *, journal: Journal, faults: Faults, dispatcher: Dispatcher, writer: GroupWriter, loader: Loader,
+        finder: Finder, timers: Timers, callers: Callers,
         feed: Callable[[Instance, Input], None],
         forget: Callable[[Instance], None],
         replaced: Callable[[Token], None],
@@ -61,6 +66,9 @@ class Performer:
             actions.AskHandler: dispatcher.submit,
             actions.AskFold: dispatcher.submit,
             actions.AskMerge: dispatcher.submit,
+            actions.AskFingerprint: dispatcher.submit,
+            actions.FindReply: finder.put,
+            actions.FindCalls: self._find_calls,
             actions.ReadState: self._read_state,
             actions.CancelAsk: self._cancel_ask,
             actions.RunStep: dispatcher.submit,
@@ -114,9 +122,25 @@ class Performer:
             manifest=state.manifest if state is not None else "",
             schema=action.schema,
             trace=action.trace,
+            key=action.key,
+            fingerprint=action.fingerprint,
+            reply=None if action.key is None else encode_value(action.reply),
         )
         listing = listing_of(record, deleted=isinstance(event, Deleted)) if action.listing_changed else None
-        self._writer.put(machine, Item(row, listing, step_in(record)))
+        self._writer.put(machine, Item(row, listing, step_in(record), action.forgets))
+
+    def _find_calls(self, machine: Instance, action: actions.FindCalls) -> None:
+        self._in_background(self._calls_of(machine, action.token))
+
+    async def _calls_of(self, machine: Instance, token: Token) -> None:
+        """What the visit had done, in words. Without it the answer still counts: it is for a warning only."""
+        try:
+            rows = await self._journal.rows_of(keys.of_visit(token), CALLS)
+            found = tuple((row.key or b"", f"{row.component}/{row.instance} {by_of(row)}") for row in rows)
+        except (JournalUnavailable, ValueError) as error:
+            log.warning("the calls of earlier attempts cannot be read: %s: %s", token, error)
+            found = ()
+        self._feed(machine, CallsFound(token, found))
 
     def _load(self, machine: Instance, action: actions.Load) -> None:
         self._loader.put(machine, from_the_beginning=action.from_the_beginning)
@@ -201,6 +225,11 @@ class Performer:
 
     def _report(self, machine: Instance, action: actions.Report) -> None:
         log.log(logging.ERROR if action.level == "error" else logging.WARNING, "%s", action.message)
+
+
+def by_of(row: Row) -> str:
+    """The handler whose effect a row is."""
+    return str(getattr(decode_event(row.event), "by", row.type))
 
 
 def listing_of(record: WorkflowRecord | EntityRecord, *, deleted: bool) -> Listing:

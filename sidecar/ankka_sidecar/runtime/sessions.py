@@ -53,6 +53,7 @@ class PeerSession:
             frames.Refused: self._on_answer,
             frames.Folded: self._on_answer,
             frames.Merged: self._on_answer,
+            frames.Fingerprinted: self._on_answer,
             frames.StepDone: self._on_step,
             frames.StepFaulted: self._on_step,
             frames.StepStopped: self._on_step,
@@ -174,6 +175,7 @@ class PeerSession:
             call.attempt,
             call.key,
             call.trace,
+            call.fresh,
         )
         self._calls[call.request] = 0
         number = self._node.call(request, partial(self._answer, call.request))

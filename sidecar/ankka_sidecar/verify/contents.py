@@ -17,11 +17,20 @@ class Unreadable(Exception):
 class StoredRow(msgspec.Struct, frozen=True, gc=False):
     """A row, and the sequence its journal notes as that of the last state (`UNSET` where the journal notes none).
 
-    Of payload and reply only whether they are there is looked at, so a reader may put `b""` for any value.
+    Of the payload only whether it is there is looked at, so a reader may put `b""` for any value.
     """
 
     row: Row
     state_sequence: int | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class KeyPlace(msgspec.Struct, frozen=True, gc=False):
+    """Where a row with an idempotency key is."""
+
+    component: str
+    instance: str
+    generation: int
+    sequence: int
 
 
 class Contents(Protocol):
@@ -52,6 +61,10 @@ class Contents(Protocol):
 
     def snapshots(self) -> Iterator[Snapshot]:
         """All snapshots; their payload may be left out. May raise `Unreadable`."""
+        ...
+
+    def shared_keys(self) -> Iterator[tuple[bytes, Sequence[KeyPlace]]]:
+        """Each idempotency key that more than one row has, with their places in order. May raise `Unreadable`."""
         ...
 
 
@@ -91,6 +104,13 @@ class Given:
 
     def snapshots(self) -> Iterator[Snapshot]:
         return iter(self._snapshots)
+
+    def shared_keys(self) -> Iterator[tuple[bytes, Sequence[KeyPlace]]]:
+        places: dict[bytes, list[KeyPlace]] = {}
+        for row in (stored.row for stored in self._rows):
+            if row.key is not None:
+                places.setdefault(row.key, []).append(KeyPlace(row.component, row.instance, row.generation, row.sequence))
+        return ((key, of_key) for key, of_key in sorted(places.items()) if len(of_key) > 1)
 
 
 class Scene(msgspec.Struct, frozen=True, gc=False):

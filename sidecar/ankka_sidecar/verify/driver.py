@@ -1,4 +1,7 @@
-"""Runs all checkers over a journal in one pass: rows, listings and snapshots are merged instance by instance."""
+"""Runs all checkers over a journal in one pass: rows, listings and snapshots are merged instance by instance.
+
+What concerns all instances at once, the keys, is asked of the contents behind that pass, which can sort outside of memory.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ import msgspec
 from ankka_sidecar.ports.journal import Found, Row, Snapshot
 from ankka_sidecar.verify.checker import Checker
 from ankka_sidecar.verify.contents import Contents, Given, Scene, StoredRow, Unreadable
-from ankka_sidecar.verify.effects import Effects
+from ankka_sidecar.verify.effects import Effects, shared_key
 from ankka_sidecar.verify.ends import Ends
 from ankka_sidecar.verify.epochs import Epochs
 from ankka_sidecar.verify.folds import Folds
@@ -30,7 +33,6 @@ from ankka_sidecar.verify.violation import Violation
 from ankka_sidecar.verify.visits import Visits
 
 PROGRESS_EVERY: Final = 1_000
-DAY: Final = 24 * 3_600 * 1_000_000
 
 _Entry = tuple[tuple[str, str, int], Found | Snapshot | StoredRow]
 
@@ -38,13 +40,12 @@ _Entry = tuple[tuple[str, str, int], Found | Snapshot | StoredRow]
 class Bounds(msgspec.Struct, frozen=True):
     """What a verification goes by. Instants and durations in µs.
 
-    `now` (`None`: nothing is overdue) and `overdue_after` are for I11, `key_retention` for I4. Of each rule the first
-    `most` violations are kept, the rest are counted.
+    `now` (`None`: nothing is overdue) and `overdue_after` are for I11. Of each rule the first `most` violations are
+    kept, the rest are counted.
     """
 
     now: int | None = None
     overdue_after: int = 60_000_000
-    key_retention: int = DAY
     most: int = 1_000
 
 
@@ -87,6 +88,9 @@ def run(contents: Contents, bounds: Bounds | None = None, progress: Callable[[in
             report.instances += 1
             report.snapshots += len(scene.snapshots)
             _check(scene, rows, checkers, report, progress)
+        for key, places in contents.shared_keys():
+            for violation in shared_key(key, places):
+                report.add(violation)
     except Unreadable as error:
         advice = "stop the sidecar, keep the file with its -wal file, and restore a backup"
         report.add(Violation("file", "the journal cannot be read on", "rows to the end", str(error), advice))
@@ -110,7 +114,7 @@ def verify(
 
 def _checkers(contents: Contents, bounds: Bounds, report: Callable[[Violation], None]) -> list[Checker]:
     checkers: list[Checker] = [
-        Places(report), Epochs(report, contents.epochs), Effects(report, bounds.key_retention), Folds(report),
+        Places(report), Epochs(report, contents.epochs), Effects(report), Folds(report),
         Snapshots(report, contents.shards), Ends(report), Visits(report), Listings(report), Retries(report),
         Shards(report, contents.shards), Decoding(report), Instants(report), Schemas(report, contents.schemas),
     ]  # fmt: skip

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Final
 
+import msgspec
+
+from ankka.protocol.payload import Payload
 from ankka_sidecar.ports.journal import Row
 from ankka_sidecar.verify.checker import Checker
-from ankka_sidecar.verify.contents import Scene
+from ankka_sidecar.verify.contents import KeyPlace, Scene
 from ankka_sidecar.verify.line import Line
-from ankka_sidecar.verify.violation import Violation, at_row
+from ankka_sidecar.verify.violation import BUG, Violation, at_row
 
 EFFECT, KEY = "I3", "I4"
+FINGERPRINT_BYTES: Final = 32
+
+_decode_reply = msgspec.msgpack.Decoder(Payload).decode
 
 
 class Effects(Checker):
-    """See the module.
+    """See the module; that no two rows have one key is asked of the journal as a whole (`shared_key`).
 
-    A key may come again once its reply has been forgotten, so two effects of a key count only within `retention` µs.
     Memory grows with the rows of the largest instance, which are limited, and is given back behind it.
     """
 
-    def __init__(self, report: Callable[[Violation], None], retention: int) -> None:
-        super().__init__(report)
-        self._retention = retention
-
     def begin(self, scene: Scene) -> None:
         self._effects: set[int] = set()
-        self._keys: dict[bytes, Row] = {}
 
     def line(self, line: Line) -> None:
         row = line.row
@@ -43,8 +44,24 @@ class Effects(Checker):
         missing = [name for name, value in beside.items() if value is None]
         if missing:
             self.report(at_row(row, KEY, "a row with a key", expected="its fingerprint and its reply", found=f"not {' and not '.join(missing)}"))
-        first = self._keys.get(row.key)
-        if first is not None and row.at - first.at <= self._retention:
-            found = f"another at generation {first.generation} sequence {first.sequence}"
-            self.report(at_row(row, KEY, f"key {row.key.hex()} was carried out twice", expected="one effect", found=found))
-        self._keys[row.key] = row
+        self._contents(row)
+
+    def _contents(self, row: Row) -> None:
+        """What belongs to the key can be used when it comes again."""
+        if row.fingerprint is not None and len(row.fingerprint) != FINGERPRINT_BYTES:
+            expected, found = f"{FINGERPRINT_BYTES} bytes", f"{len(row.fingerprint)} bytes"
+            self.report(at_row(row, KEY, "the fingerprint of a key has another length", expected=expected, found=found))
+        if row.reply is None:
+            return
+        try:
+            _decode_reply(row.reply)
+        except ValueError as error:  # msgspec's errors are
+            self.report(at_row(row, KEY, "the reply of a key cannot be decoded", expected="an encoded value", found=f"reply: {error}"))
+
+
+def shared_key(key: bytes, places: Sequence[KeyPlace]) -> list[Violation]:
+    """The violations where one key is at several places: one at each place but the first."""
+    first = places[0]
+    found = f"another at {first.component}/{first.instance} generation {first.generation} sequence {first.sequence}"
+    what = f"key {key.hex()} was carried out twice"
+    return [Violation(KEY, what, "one effect", found, BUG, place.component, place.instance, place.generation, place.sequence) for place in places[1:]]

@@ -11,19 +11,18 @@ from ankka_sidecar.verify.violation import BUG, Violation, at_row
 RULE = "I1"
 LOST = f"rows are lost; restore a backup if there is one, otherwise {BUG}"
 MOST_GAPS = 100
-"""Gaps kept of one generation until it is known whether it was pruned."""
+"""Gaps of one generation that are kept until it is known whether it was deleted, and so pruned."""
 
 
 class Places(Checker):
     """See the module.
 
-    Of a deleted generation the oldest rows without a key may be gone (they were pruned), so a gap there counts only
-    behind a row that pruning would have taken first.
+    Of a deleted generation any row before its end may be gone: the oldest without a key were pruned first, and those
+    with a key when it had been forgotten. So a gap counts only where the generation lives.
     """
 
     def begin(self, scene: Scene) -> None:
         self._gaps: list[Violation] = []
-        self._certain = False
 
     def line(self, line: Line) -> None:
         row, previous = line.row, line.previous
@@ -42,7 +41,6 @@ class Places(Checker):
                 self._gap(row, previous.sequence + 1)
             if previous.type == DELETED:
                 self._say(row, "a row behind the deletion of its generation", "nothing, or a new generation", row.type)
-        self._certain = self._certain or row.key is None
         self._agrees(line)
 
     def end(self, scene: Scene, last: Line | None) -> None:
@@ -62,11 +60,8 @@ class Places(Checker):
 
     def _gap(self, row: Row, expected: int) -> None:
         what = f"sequence {expected} is missing" if row.sequence == expected + 1 else f"sequences {expected} to {row.sequence - 1} are missing"
-        gap = at_row(row, RULE, what, expected=f"sequence {expected}", found=f"sequence {row.sequence}", advice=LOST)
-        if self._certain:
-            self.report(gap)
-        elif len(self._gaps) < MOST_GAPS:
-            self._gaps.append(gap)
+        if len(self._gaps) < MOST_GAPS:
+            self._gaps.append(at_row(row, RULE, what, expected=f"sequence {expected}", found=f"sequence {row.sequence}", advice=LOST))
 
     def _flush(self, last: Row | None) -> None:
         """The generation that ends with `last` is over: gaps count unless it was deleted."""
@@ -74,4 +69,3 @@ class Places(Checker):
             for gap in self._gaps:
                 self.report(gap)
         self._gaps = []
-        self._certain = False

@@ -7,8 +7,10 @@ one moment of the journal; meanwhile the write-ahead log grows, because what it 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,11 @@ from ankka_sidecar.adapters.journal.sqlite.failures import advice_for
 from ankka_sidecar.adapters.journal.sqlite.opening import CODE
 from ankka_sidecar.adapters.journal.sqlite.statements import LISTING
 from ankka_sidecar.ports.journal import Found, Listing, Row, Snapshot
-from ankka_sidecar.verify.contents import StoredRow, Unreadable
+from ankka_sidecar.verify.contents import KeyPlace, StoredRow, Unreadable
 from ankka_sidecar.verify.driver import run
 from ankka_sidecar.verify.violation import Violation
 
-_LEFT_OUT = ("payload", "reply")
+_LEFT_OUT = ("payload",)
 """Columns of which only their presence is looked at: they may hold megabytes."""
 
 
@@ -32,6 +34,9 @@ def _columns(names: tuple[str, ...]) -> str:
 
 _ROW = f"SELECT state_sequence, {_columns(Row.__struct_fields__)} FROM journal WHERE rowid = ?"
 _PLACES = "SELECT rowid FROM journal ORDER BY component, instance, generation, sequence, rowid"
+_SHARED = 'SELECT "key" FROM journal NOT INDEXED WHERE "key" IS NOT NULL GROUP BY "key" HAVING count(*) > 1'
+"""Without the index, which is unique and so would show each key once whatever the table holds."""
+_SHARING = f'SELECT "key", component, instance, generation, sequence FROM journal NOT INDEXED WHERE "key" IN ({_SHARED}) ORDER BY 1, 2, 3, 4, 5'
 _LISTINGS = f"SELECT {', '.join(LISTING)} FROM instance ORDER BY component, instance"
 _SNAPSHOTS = f"SELECT {_columns(Snapshot.__struct_fields__)} FROM snapshot ORDER BY component, instance, generation"
 
@@ -77,6 +82,12 @@ class SqliteContents:
     def snapshots(self) -> Iterator[Snapshot]:
         for values in self._read(_SNAPSHOTS):
             yield Snapshot(*values)
+
+    def shared_keys(self) -> Iterator[tuple[bytes, Sequence[KeyPlace]]]:
+        if next(self._read(f"{_SHARED} LIMIT 1"), None) is None:
+            return  # mostly so, and it saves reading the table twice more
+        for key, group in groupby(self._read(_SHARING), key=itemgetter(0)):
+            yield key, [KeyPlace(*place) for _, *place in group]
 
     def _read(self, statement: str) -> Iterator[tuple[Any, ...]]:
         try:

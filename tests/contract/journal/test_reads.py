@@ -1,4 +1,4 @@
-"""The contract of what is read by id: `last`, `read`, `reply_of`, snapshots and `prune`."""
+"""The contract of what is read by id: `last`, `read`, snapshots and `prune`."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ import pytest
 from ankka_sidecar.ports.journal import DELETED, Item, Journal, Last, Listing, Query
 
 from tests.contract.journal.conftest import Opened
-from tests.contract.journal.rows import full_row, item, row, snapshot, store
+from tests.contract.journal.rows import item, row, snapshot, store
 
 
 async def test_last_of_what_never_was_is_none(journal: Journal) -> None:
@@ -82,34 +82,6 @@ async def test_a_row_that_was_stored_is_seen_by_the_next_load(journal: Journal) 
         assert last.row.sequence == sequence
 
 
-# I4
-async def test_reply_of_a_key_is_its_row(journal: Journal) -> None:
-    keyed = full_row("a", 2, key=b"k")
-    await store(journal, item("a", 1), Item(keyed), item("a", 3), item("b", 1))
-    assert await journal.reply_of("checkout", "a", b"k") == keyed
-    assert await journal.reply_of("checkout", "a", b"K") is None
-    assert await journal.reply_of("checkout", "a", b"") is None
-    assert await journal.reply_of("checkout", "b", b"k") is None
-    assert await journal.reply_of("cart", "a", b"k") is None
-
-
-async def test_reply_of_a_key_is_found_in_a_deleted_generation_and_the_newest_counts(journal: Journal) -> None:
-    old = row("a", 1, key=b"k", reply=b"old")
-    await store(journal, Item(old), item("a", 2, type=DELETED), item("a", 1, generation=101))
-    assert await journal.reply_of("checkout", "a", b"k") == old
-    new = row("a", 2, generation=101, key=b"k", reply=b"new")
-    await store(journal, Item(new))
-    assert await journal.reply_of("checkout", "a", b"k") == new
-
-
-async def test_many_replies_asked_for_at_once_each_get_their_own(journal: Journal) -> None:
-    rows = [row(f"i-{number}", key=str(number).encode()) for number in range(300)]
-    for one in rows:
-        await store(journal, Item(one))
-    found = await asyncio.gather(*(journal.reply_of("checkout", f"i-{number}", str(number).encode()) for number in range(301)))
-    assert found == [*rows, None]
-
-
 async def test_a_snapshot_comes_back_as_it_was_stored(journal: Journal) -> None:
     assert await journal.put_snapshot(snapshot(3)) is True
     assert await journal.snapshot_of("cart", "a", 100) == snapshot(3)
@@ -148,7 +120,7 @@ async def test_prune_removes_a_deleted_generation_but_its_last_and_its_keyed_row
     assert await journal.prune("checkout", "a", 100, 1_000) == 0
     assert await journal.read("checkout", "a") == kept
     assert await journal.last("checkout", "a") == Last(kept[1], None)
-    assert await journal.reply_of("checkout", "a", b"k") == kept[0]
+    assert await journal.row_of(b"k") == kept[0]
     assert await journal.snapshot_of("checkout", "a", 100) is None
 
 

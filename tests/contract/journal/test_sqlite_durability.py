@@ -66,7 +66,7 @@ async def test_reopening_keeps_everything_and_raises_the_epoch(tmp_path: Path) -
     assert journal.shards == 16
     assert await journal.last("checkout", "a") == Last(second, first)
     assert await journal.read("checkout", "a") == [first, second]
-    assert await journal.reply_of("checkout", "a", b"key-1") == first
+    assert await journal.row_of(b"key-1") == first
     assert await journal.snapshot_of("cart", "a", 100) == snapshot(5)
     assert await journal.due(9, 10) == [("checkout", "a")]
     # What waited lazily was written when the journal was closed.

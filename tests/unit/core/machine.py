@@ -21,7 +21,8 @@ from ankka_sidecar.core.inputs import (
     StepSent,
     Woke,
 )
-from ankka_sidecar.core.instance import Instance, Limits
+from ankka_sidecar.core.instance import Instance
+from ankka_sidecar.core.limits import Limits
 from ankka_sidecar.core.records import EntityRecord, WorkflowRecord
 from ankka_sidecar.core.workflow_instance import WorkflowInstance
 

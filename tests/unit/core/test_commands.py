@@ -4,7 +4,7 @@ import pytest
 from ankka_sidecar.core.actions import Append, AskHandler, CancelAsk, Reply, RunStep
 from ankka_sidecar.core.events import Ended, Started, Transitioned, Updated
 from ankka_sidecar.core.inputs import AskLost, CallDropped
-from ankka_sidecar.core.instance import Limits
+from ankka_sidecar.core.limits import Limits
 from ankka_sidecar.core.workflow import evolve
 
 from ankka.protocol.errors import Error, ErrorCode

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ankka_sidecar.core import inputs
-from ankka_sidecar.core.actions import AskMerge
+from ankka_sidecar.core.actions import AskFingerprint, AskMerge
 from ankka_sidecar.core.journalling import Phase
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -15,7 +15,7 @@ from ankka.protocol.frames import EndRun, FailRun, GoTo, Merged, PauseFor, Refus
 from ankka.protocol.lifecycle import LifecycleStatus
 from ankka.protocol.payload import Payload, StepTarget
 from tests.unit.core.machine import S
-from tests.unit.core.workflow_world import SPEC, World
+from tests.unit.core.workflow_world import SPEC, World, decoded
 
 STEPS = st.sampled_from(["a", "b", "c"])
 TARGETS = st.builds(StepTarget, STEPS)
@@ -26,6 +26,8 @@ OUTCOMES = st.one_of(
     st.just(EndRun()),
     st.just(FailRun(Error(ErrorCode.CONFLICT, "no"))),
 )
+KEYS = st.sampled_from([None, None, b"u1", b"u2"])
+INPUTS = st.sampled_from([Payload(b"[1]"), Payload(b"[ 1 ]"), Payload(b"[2]")])
 EFFECTS = st.tuples(STATES, st.none() | TARGETS, st.integers(0, 9).map(lambda number: number == 0))
 
 
@@ -53,9 +55,12 @@ class WorkflowMachine(RuleBasedStateMachine):
         self.world.waiting[self.world.calls] = None
         return self.world.calls
 
-    @rule(read_only=st.booleans(), patience=st.sampled_from([1, 5 * S, 60 * S]))
-    def call(self, read_only: bool, patience: int) -> None:
-        self.world.give(inputs.CallMade(self.number(), "go", None, read_only, self.world.now + patience))
+    @rule(read_only=st.booleans(), patience=st.sampled_from([1, 5 * S, 60 * S]), key=KEYS, given=INPUTS)
+    def call(self, read_only: bool, patience: int, key: bytes | None, given: Payload) -> None:
+        call = inputs.CallMade(self.number(), "go", given, read_only, self.world.now + patience, key=key)
+        if key is not None and not read_only:
+            self.world.keyed[call.call] = call
+        self.world.give(call)
 
     @precondition(lambda self: self.may_disturb())
     @rule(await_end=st.booleans())
@@ -84,6 +89,8 @@ class WorkflowMachine(RuleBasedStateMachine):
         self.old_asks.append(ask)
         if isinstance(asked, AskMerge):
             self.merge(ask, how, effect[0])
+        elif isinstance(asked, AskFingerprint) and how in ("effect", "replied"):
+            world.fingerprint(ask, asked)
         elif how == "lost":
             world.give(inputs.AskLost(ask, Error(ErrorCode.UNAVAILABLE, "gone")))
         elif how == "refused":
@@ -98,7 +105,7 @@ class WorkflowMachine(RuleBasedStateMachine):
             if call in world.waiting:
                 world.waiting[call] = promised if journalled else None
                 world.promises[call] = -1
-            world.give(inputs.HandlerAnswered(ask, WorkflowCommandDone(0, promised, state, target, delete), SPEC))
+            world.give(inputs.HandlerAnswered(ask, WorkflowCommandDone(0, promised, state, target, delete, decoded(asked.call)), SPEC))
             if world.appending is not None and call in world.promises:
                 world.promises[call] = world.appending.effect
 
@@ -116,6 +123,23 @@ class WorkflowMachine(RuleBasedStateMachine):
     @rule()
     def read_state(self) -> None:
         self.world.read_state()
+
+    @precondition(lambda self: self.world.seeking is not None)
+    @rule(works=st.sampled_from([True, True, True, False]))
+    def find_reply(self, works: bool) -> None:
+        world = self.world
+        if works or not self.may_disturb():
+            world.find_reply()
+            return
+        self.disturb()
+        assert world.seeking is not None
+        ask, world.seeking = world.seeking.ask, None
+        world.give(inputs.AskLost(ask, Error(ErrorCode.UNAVAILABLE, "no journal")))
+
+    @precondition(lambda self: self.world.finding is not None)
+    @rule()
+    def find_calls(self) -> None:
+        self.world.find_calls()
 
     @precondition(lambda self: self.old_asks and self.may_disturb())
     @rule(data=st.data())
@@ -155,7 +179,7 @@ class WorkflowMachine(RuleBasedStateMachine):
     def say(self, token: Token, how: str, outcome: Any, state: Payload | None, retry: bool) -> None:
         answer: StepDone | StepFaulted | StepStopped
         if how == "done":
-            answer = StepDone(token, self.world.bases.get(token, 0), outcome, state)
+            answer = StepDone(token, self.world.bases.get(token, 0), outcome, state, () if token.attempt > 1 else None)
         elif how == "faulted":
             answer = StepFaulted(token, ("E",), "E: no", retry)
         else:
@@ -240,13 +264,21 @@ class WorkflowMachine(RuleBasedStateMachine):
             world.load()
         elif world.appending is not None:
             world.give(inputs.Appended(world.store().effect))
+        elif world.seeking is not None:
+            world.find_reply()
+        elif world.finding is not None:
+            world.find_calls()
         elif world.asks:
             ask = next(iter(world.asks))
             asked = world.asks.pop(ask)
             if isinstance(asked, AskMerge):
                 self.merge(ask, "merged", state)
                 return
-            answer = Replied(0, Payload(b"r")) if asked.call.read_only else WorkflowCommandDone(0, Payload(b"ok"), state, to)
+            if isinstance(asked, AskFingerprint):
+                world.fingerprint(ask, asked)
+                return
+            done = WorkflowCommandDone(0, Payload(b"ok"), state, to, fingerprint=decoded(asked.call))
+            answer = Replied(0, Payload(b"r")) if asked.call.read_only else done
             world.give(inputs.HandlerAnswered(ask, answer, SPEC))
         elif world.queued is not None:
             self.history.append(world.queued.token)
@@ -305,12 +337,19 @@ class WorkflowMachine(RuleBasedStateMachine):
             world.give(inputs.Appended(world.store().effect))
         elif world.asks:
             ask = next(iter(world.asks))
-            if isinstance(world.asks.pop(ask), AskMerge):
+            asked = world.asks.pop(ask)
+            if isinstance(asked, AskMerge):
                 self.merge(ask, "merged", None)
+            elif isinstance(asked, AskFingerprint):
+                world.fingerprint(ask, asked)
             else:
                 world.give(inputs.HandlerAnswered(ask, Replied(0, Payload(b"r")), SPEC))
         elif world.reading is not None:
             world.read_state()
+        elif world.seeking is not None:
+            world.find_reply()
+        elif world.finding is not None:
+            world.find_calls()
         elif world.machine.suspect is not None and not world.gone:
             world.give(inputs.AttemptLost(world.machine.suspect, "gone"))
         elif world.queued is not None:

@@ -1,7 +1,8 @@
 """Everything around a workflow's machine, as a model: journal, process, callers, clock; it checks what it is asked for.
 
 Checked with each action: one append and one load out, I1 sequences, I3 replies behind their effect, I7 one end per run,
-one attempt at a time (W4, W5), no wake-up in the past, nothing left behind at passivation; I6 the record is the fold.
+one attempt at a time (W4, W5), no wake-up in the past, nothing left behind at passivation; I6 the record is the fold;
+I4 a key has one effect, and whoever repeats it with the same input hears its reply.
 """
 
 from collections import Counter
@@ -10,14 +11,17 @@ import msgspec
 from ankka_sidecar.core import actions as act
 from ankka_sidecar.core import events as facts
 from ankka_sidecar.core import inputs
-from ankka_sidecar.core.instance import Limits
 from ankka_sidecar.core.journalling import Phase
+from ankka_sidecar.core.keyed import FINGERPRINT
+from ankka_sidecar.core.limits import Limits
 from ankka_sidecar.core.records import WorkflowRecord, next_place
 from ankka_sidecar.core.workflow import deadline, decide_deadline, evolve
 from ankka_sidecar.core.workflow_instance import WorkflowInstance
 
+from ankka.protocol import keys
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
+from ankka.protocol.frames import Fingerprinted
 from ankka.protocol.payload import Payload
 from tests.unit.core.machine import CHECKOUT, ONE, T0, S, step, workflow
 
@@ -33,6 +37,12 @@ def record_of(action: act.Append) -> WorkflowRecord:
     return action.record
 
 
+def decoded(call: inputs.CallMade) -> bytes:
+    """The fingerprint of a call's input once it is decoded; blanks mean nothing to it."""
+    given = call.input
+    return keys.fingerprint(call.handler, None if given is None else Payload(given.data.replace(b" ", b"")))
+
+
 class World:
     """See the module."""
 
@@ -44,6 +54,8 @@ class World:
         self.salt = 0
         self.waiting: dict[int, Payload | None] = {}
         """Calls that have no answer yet, with the reply that must not leave before its effect."""
+        self.keyed: dict[int, inputs.CallMade] = {}
+        """Calls with a key that have no answer yet."""
         self.promises: dict[int, int] = {}
         """The effect that a call's reply waits for."""
         self.dropped: set[int] = set()
@@ -72,7 +84,9 @@ class World:
             self.incarnation = self.salt
         self.appending: act.Append | None = None
         self.load_out = False
-        self.asks: dict[int, act.AskHandler | act.AskMerge] = {}
+        self.asks: dict[int, act.AskHandler | act.AskMerge | act.AskFingerprint] = {}
+        self.seeking: act.FindReply | None = None
+        self.finding: Token | None = None
         self.reading: act.ReadState | None = None
         self.merged_onto = 0
         self.queued: act.RunStep | None = None
@@ -83,6 +97,7 @@ class World:
     def restart(self) -> None:
         """The sidecar dies: callers, questions and the machine are gone; the process runs on."""
         self.waiting.clear()
+        self.keyed.clear()
         self.restarts += 1
         self.begin(foreign=True)
 
@@ -122,11 +137,22 @@ class World:
                     assert action.current == self.state, "W14: merged with the last journalled state"
                     self.asks[action.ask] = action
                     assert len(self.turns()) == 1, "no command while a merge is out"
+                case act.AskFingerprint():
+                    self.asks[action.ask] = action
+                    assert len(self.turns()) == 1, "its turn is not over while its input is compared"
                 case act.ReadState():
                     assert self.reading is None
                     self.reading = action
+                case act.FindReply():
+                    assert not self.turns(), "W15: it is looked up when it is its turn"
+                    self.seeking = action
+                case act.FindCalls():
+                    self.finding = action.token
                 case act.CancelAsk():
-                    del self.asks[action.ask]
+                    if self.seeking is not None and self.seeking.ask == action.ask:
+                        self.seeking = None
+                    else:
+                        del self.asks[action.ask]
                 case act.WakeAt():
                     assert action.at > self.now, "no wake-up in the past: that would be a hot loop"
                     self.wake = action.at
@@ -139,6 +165,26 @@ class World:
         """The commands and merges that are out."""
         return [number for number, ask in self.asks.items() if isinstance(ask, act.AskMerge) or not ask.call.read_only]
 
+    def find_reply(self) -> None:
+        """The journal answers what the key of the command whose turn it is left."""
+        assert self.seeking is not None
+        ask, key, self.seeking = self.seeking.ask, self.seeking.key, None
+        row = next((row for row in self.rows if row.key == key), None)
+        if row is None:
+            self.give(inputs.ReplyFound(ask))
+        else:
+            self.give(inputs.ReplyFound(ask, row.reply, row.fingerprint or b"", row.event.at, row.sequence))
+
+    def find_calls(self) -> None:
+        """The journal answers which calls a visit had done: none of them."""
+        assert self.finding is not None
+        token, self.finding = self.finding, None
+        self.give(inputs.CallsFound(token, ()))
+
+    def fingerprint(self, ask: int, asked: act.AskFingerprint) -> None:
+        """A process says which input it is: of this model's inputs it ignores blanks."""
+        self.give(inputs.HandlerAnswered(ask, Fingerprinted(0, decoded(asked.call)), SPEC))
+
     def read_state(self) -> None:
         """The journal answers what an attempt was sent with."""
         assert self.reading is not None
@@ -149,6 +195,8 @@ class World:
 
     def appends(self, action: act.Append) -> None:
         assert self.appending is None, "one append at a time"
+        assert action.key is None or action.key not in {row.key for row in self.rows}, "I4: one key, one effect"
+        assert (action.key is None) == (action.fingerprint is None), "a keyed effect says what it was done for"
         assert not self.turns(), "nothing is decided while a handler is out"
         if getattr(action.event, "merged", ()):
             assert self.merged_onto == self.record.state_sequence, "W14: what commands set since the merge would be lost"
@@ -163,6 +211,12 @@ class World:
     def replies(self, action: act.Reply) -> None:
         assert action.call in self.waiting or action.call in self.dropped or self.restarts, "one reply per call"
         promised = self.waiting.pop(action.call, None)
+        asked = self.keyed.pop(action.call, None)
+        stored = next((row for row in self.rows if asked is not None and row.key == asked.key), None)
+        if asked is not None and stored is not None and isinstance(action.result, Payload):
+            assert action.result == stored.reply, "I4: one key, one reply"
+            assert stored.fingerprint is not None
+            assert stored.fingerprint[FINGERPRINT:] == decoded(asked), "W15: another input never gets it"
         if isinstance(action.result, Error) and action.result.code is ErrorCode.UNAVAILABLE:
             done = self.promises.get(action.call) in {row.effect for row in self.rows}
             assert not done, "UNAVAILABLE means certainly not done"
@@ -190,6 +244,7 @@ class World:
                 places[token] = self.now
 
     def passivates(self) -> None:
+        assert self.seeking is None
         under_way = (self.queued, self.appending, *self.asks)
         assert under_way == (None, None), "nothing under way is left behind"
         assert not [token for token, told in self.running.items() if told is None or self.now < told + LIMITS.cancel_grace]

@@ -9,7 +9,8 @@ from ankka_sidecar.core.records import EntityRecord, WorkflowRecord
 from ankka_sidecar.verify import Bounds, Given, run
 
 from ankka.protocol.payload import Payload
-from tests.unit.verify.life import T0, Life, S, encode, entity_life, merged, to, workflow_life
+from ankka.protocol.wire import encode_value
+from tests.unit.verify.life import T0, Life, encode, entity_life, merged, to, workflow_life
 
 
 def test_a_journal_without_damage_is_clean() -> None:
@@ -78,23 +79,24 @@ def test_i1_a_generation_that_its_records_do_not_know() -> None:
     assert life.findings() == [("I1", "a row that is not at its place", 1)]
 
 
-@pytest.mark.parametrize(
-    ("gone", "found"),
-    [
-        ([0, 1], []),
-        ([0, 1, 2, 4], []),
-        ([1], [("I1", "sequence 2 is missing", 3)]),
-        ([4], [("I1", "sequence 5 is missing", 6)]),
-    ],
-)
-def test_w10_pruned_rows_of_a_deleted_generation_are_no_gap(gone: list[int], found: list[tuple[str, str, int]]) -> None:
-    """Pruning takes the oldest rows without a key (here all but the fourth) first, and never the deletion."""
+@pytest.mark.parametrize("gone", [[0, 1], [0, 1, 2, 4], [4], [0, 1, 2, 3, 4]])
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_w10_pruned_rows_of_a_deleted_generation_are_no_gap(gone: list[int], forgotten: bool) -> None:
+    """Pruning takes the oldest rows without a key (here all but the fourth), later those whose key was forgotten, never the deletion."""
     life = entity_life(5)
-    life.change(3, key=b"k", fingerprint=b"f", reply=b"r")
+    if not forgotten:
+        keyed(life, 3, b"k")
     life.add(Deleted(T0 + 9, "remove"))
     for number in reversed(gone):
         del life.rows[number], life.noted[number]
-    assert life.findings() == found
+    assert life.findings() == []
+
+
+def test_w10_a_pruned_generation_excuses_no_gap_in_the_next_one() -> None:
+    life = entity_life(3).add(Deleted(T0 + 9, "remove"), *(Persisted(T0 + number, "add", ()) for number in (20, 21, 22)))
+    for number in (5, 1):
+        del life.rows[number], life.noted[number]
+    assert life.findings() == [("I1", "sequence 2 is missing", 3)]
 
 
 def test_i2_an_epoch_that_falls() -> None:
@@ -128,41 +130,72 @@ def test_i3_an_effect_that_is_journalled_twice() -> None:
 
 
 def keyed(life: Life, number: int, key: bytes) -> None:
-    life.change(number, key=key, fingerprint=b"f", reply=b"")
+    reply = encode_value(Payload(b'"done"', manifest="done"))
+    life.change(number, key=key, fingerprint=bytes(range(32)), reply=reply)
+
+
+def test_i4_keys_of_their_own_are_clean() -> None:
+    life = entity_life()
+    for number in range(3):
+        keyed(life, number, bytes([number]))
+    assert life.violations() == []
 
 
 def test_i4_a_key_with_two_effects() -> None:
     life = entity_life()
     keyed(life, 0, b"\x01k")
-    keyed(life, 1, b"\x02k")
-    assert life.violations() == []
     keyed(life, 2, b"\x01k")
     (found,) = life.violations()
-    assert (found.rule, found.what, found.found) == ("I4", "key 016b was carried out twice", f"another at generation {T0} sequence 1")
+    assert (found.rule, found.sequence, found.what) == ("I4", 3, "key 016b was carried out twice")
+    assert (found.expected, found.found) == ("one effect", f"another at cart/a generation {T0} sequence 1")
+    assert found.place == f"cart/a generation {T0} sequence 3"
 
 
-def test_i4_a_key_counts_until_its_reply_is_forgotten() -> None:
-    life = entity_life(0)
-    for number in (0, 1):
-        life.add(Persisted(T0 + number * 50 * S, "add", (Payload(b"1"),)))
-        keyed(life, number, b"k")
-    assert life.findings(Bounds(key_retention=49 * S)) == []
-    assert [rule for rule, _, _ in life.findings(Bounds(key_retention=50 * S))] == ["I4"]
+def test_i4_a_key_with_effects_in_other_instances_and_generations() -> None:
+    one = entity_life(2).add(Deleted(T0 + 9, "remove"), Persisted(T0 + 20, "add", ()))
+    other, third = Life("checkout", "b").add(Started(T0, 1, to("a"), "start")), Life("checkout", "c").add(Started(T0, 1, to("a"), "start"))
+    keyed(one, 1, b"k")
+    keyed(one, 3, b"k")
+    keyed(other, 0, b"k")
+    keyed(third, 0, b"l")
+    found = merged([third, other, one])
+    assert [(each.rule, each.component, each.instance, each.generation, each.sequence) for each in found] == [
+        ("I4", "cart", "a", T0 + 20, 1),
+        ("I4", "checkout", "b", T0, 1),
+    ]
+    assert {each.found for each in found} == {f"another at cart/a generation {T0} sequence 2"}
 
 
 @pytest.mark.parametrize(
-    ("changes", "found"),
+    ("changes", "what", "found"),
     [
-        ({"key": b"k", "fingerprint": b"f"}, "not a reply"),
-        ({"key": b"k"}, "not a fingerprint and not a reply"),
-        ({"reply": b"r"}, "a reply"),
+        ({"reply": None}, "a row with a key", "not a reply"),
+        ({"fingerprint": None}, "a row with a key", "not a fingerprint"),
+        ({"fingerprint": None, "reply": None}, "a row with a key", "not a fingerprint and not a reply"),
+        ({"key": None, "fingerprint": None}, "a row without a key", "a reply"),
+        ({"key": None}, "a row without a key", "a fingerprint and a reply"),
+        ({"fingerprint": b""}, "the fingerprint of a key has another length", "0 bytes"),
+        ({"fingerprint": bytes(16)}, "the fingerprint of a key has another length", "16 bytes"),
     ],
 )
-def test_i4_key_fingerprint_and_reply_go_together(changes: dict[str, Any], found: str) -> None:
+def test_i4_key_fingerprint_and_reply_go_together(changes: dict[str, Any], what: str, found: str) -> None:
     life = entity_life()
+    keyed(life, 1, b"k")
     life.change(1, **changes)
     (violation,) = life.violations()
-    assert (violation.rule, violation.sequence, violation.found) == ("I4", 2, found)
+    assert (violation.rule, violation.sequence, violation.what, violation.found) == ("I4", 2, what, found)
+
+
+@pytest.mark.parametrize(
+    "reply", [b"", b'"done"', b"\xc1", encode_value("done"), encode_value(Payload(b"x")) + b"\0", encode_value(Payload(b"x"))[:-1]]
+)
+def test_i4_a_reply_that_cannot_be_decoded(reply: bytes) -> None:
+    life = entity_life()
+    keyed(life, 1, b"k")
+    life.change(1, reply=reply)
+    (found,) = life.violations()
+    assert (found.rule, found.sequence, found.what) == ("I4", 2, "the reply of a key cannot be decoded")
+    assert found.found.startswith("reply: ")
 
 
 def test_violations_beyond_the_limit_are_counted_only() -> None:

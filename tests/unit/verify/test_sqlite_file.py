@@ -95,6 +95,18 @@ async def test_a_path_is_taken_as_it_is(path: Path) -> None:
             None,
         ),
         (
+            ["DROP INDEX journal_key", "UPDATE journal SET \"key\" = x'016b', fingerprint = zeroblob(32), reply = x'91c40178' WHERE sequence = 2"],
+            [("I4", "c1", 2), ("I4", "gone", 2)],
+        ),
+        (["UPDATE journal SET \"key\" = x'016b', reply = x'91c40178' WHERE instance = 'a' AND sequence = 1"], [("I4", "a", 1)]),
+        (
+            ["UPDATE journal SET \"key\" = x'016b', fingerprint = zeroblob(31), reply = x'91c40178' WHERE instance = 'a' AND sequence = 1"],
+            [("I4", "a", 1)],
+        ),
+        (["UPDATE journal SET \"key\" = x'016b', fingerprint = zeroblob(32), reply = x'c0' WHERE instance = 'a' AND sequence = 1"], [("I4", "a", 1)]),
+        (["UPDATE journal SET \"key\" = x'016b', fingerprint = zeroblob(32), reply = x'91c40178' WHERE instance = 'a' AND sequence = 1"], []),
+        (["UPDATE journal SET reply = x'91c40178' WHERE instance = 'a' AND sequence = 1"], [("I4", "a", 1)]),
+        (
             ["INSERT INTO snapshot SELECT component, instance, generation, 9, shard, 1, x'', '', '', 1 FROM instance WHERE instance = 'a'"],
             [("I6", "a", 9)],
         ),
@@ -106,6 +118,20 @@ async def test_damage_is_found_as_what_it_is(path: Path, statements: list[str], 
         assert findings(path) == found
     else:
         assert len({(rule, instance) for rule, instance, _ in findings(path)}) == 1, findings(path)
+
+
+# I4
+async def test_a_shared_key_is_found_though_the_index_does_not_show_it(path: Path) -> None:
+    """The index misses a change of the table, as that of a damaged file may."""
+    damage(path, "UPDATE journal SET \"key\" = CAST('k' || sequence AS BLOB), fingerprint = zeroblob(32), reply = x'91c40178' WHERE instance = 'a'")
+    narrow = "UPDATE sqlite_schema SET sql = replace(sql, '\"key\" IS NOT NULL', '\"key\" = 1') WHERE name = 'journal_key'"
+    damage(path, "PRAGMA writable_schema = ON", narrow)
+    damage(path, "UPDATE journal SET \"key\" = x'6b31' WHERE instance = 'a' AND sequence = 3")
+    damage(path, "PRAGMA writable_schema = ON", narrow.replace("IS NOT NULL", "?").replace("= 1", "IS NOT NULL").replace("?", "= 1"))
+    (found,) = check_sqlite(path)
+    assert (found.rule, found.instance, found.sequence, found.what) == ("I4", "a", 3, "key 6b31 was carried out twice")
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute('SELECT count(*) FROM journal INDEXED BY journal_key WHERE "key" = ?', (b"k1",)).fetchone() == (1,)
 
 
 async def test_it_reads_one_moment_beside_a_journal_that_is_written_to(path: Path) -> None:

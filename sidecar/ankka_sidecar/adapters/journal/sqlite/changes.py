@@ -58,7 +58,7 @@ def forget(connection: sqlite3.Connection, before: int, limit: int) -> int:
     generations = statements.GENERATIONS.format("instance.component", "instance.instance")
     found = connection.execute(
         "SELECT component, instance, generation FROM instance WHERE status = 'deleted' AND updated_at < ? AND NOT EXISTS "
-        f"(SELECT 1 FROM journal j WHERE j.generation IN ({generations}) AND j.component = instance.component "
+        f"(SELECT 1 FROM journal j INDEXED BY journal_place WHERE j.generation IN ({generations}) AND j.component = instance.component "
         'AND j.instance = instance.instance AND j."key" IS NOT NULL) LIMIT ?',
         (before, limit),
     ).fetchall()
@@ -69,6 +69,13 @@ def forget(connection: sqlite3.Connection, before: int, limit: int) -> int:
     )
     connection.executemany("DELETE FROM instance WHERE component = ? AND instance = ? AND generation = ?", found)
     return len(found)
+
+
+def forget_keys(connection: sqlite3.Connection, first: bytes, last: bytes, before: int) -> int:
+    """Take the keys from `first` to `last` off rows that are older than `before`; how many there were."""
+    those, values = '"key" BETWEEN ? AND ? AND at < ?', (first, last, before)
+    gone = connection.execute(f"{statements.FORGET_WITH_ROW} {those}", values).rowcount
+    return gone + connection.execute(f"{statements.FORGET} {those}", values).rowcount
 
 
 def see_schemas(connection: sqlite3.Connection, schemas: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:

@@ -7,12 +7,15 @@ for, or met a value the database cannot hold, is the group taken back and stored
 import logging
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from ankka_sidecar.adapters.journal.sqlite import statements
 from ankka_sidecar.adapters.journal.sqlite.failures import ITEM_ERRORS
 from ankka_sidecar.ports.journal import Item, Outcome
+
+_FORGET_ONE: Final = f'{statements.FORGET} "key" = ?'
 
 log = logging.getLogger("ankka.sidecar.journal")
 
@@ -69,11 +72,17 @@ def _store_one(connection: sqlite3.Connection, item: Item, point: Callable[[str]
         row = item.row
         log.error("journal: %r/%r sequence %d cannot be stored: %s: %s", row.component, row.instance, row.sequence, type(error).__name__, error)
         return Outcome.REFUSED
+    if not stored:
+        connection.execute("ROLLBACK TO item")  # what it would have forgotten stays
     connection.execute("RELEASE item")
     return Outcome.STORED if stored else Outcome.CONFLICT
 
 
 def _insert(connection: sqlite3.Connection, items: Sequence[Item]) -> int:
+    """Forget what the items say is too old, then insert their rows; how many were stored."""
+    too_old = [(item.row.key,) for item in items if item.forgets]
+    if too_old:
+        connection.executemany(_FORGET_ONE, too_old)
     parameters = statements.padded((msgspec.structs.astuple(item.row) for item in items), len(items), len(statements.ROW))
     return connection.execute(statements.insert_rows(statements.padded_size(len(items))), parameters).rowcount
 

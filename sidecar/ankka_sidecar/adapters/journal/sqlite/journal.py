@@ -88,7 +88,7 @@ class SqliteJournal:
         return await self._ask_one(self._loads, lambda connection: queries.last_of(connection, instances))
 
     async def read(self, component: str, instance: str, after: tuple[int, int] = (0, 0), limit: int = 1_000) -> list[Row]:
-        return await self._ask_one(self._loads, lambda connection: queries.rows_of(connection, component, instance, after, limit))
+        return await self._ask_one(self._loads, lambda connection: queries.read_rows(connection, component, instance, after, limit))
 
     async def snapshot_of(self, component: str, instance: str, generation: int) -> Snapshot | None:
         return await self._ask_one(self._loads, lambda connection: queries.snapshot_of(connection, component, instance, generation))
@@ -105,8 +105,22 @@ class SqliteJournal:
     async def due(self, before: int, limit: int) -> list[tuple[str, str]]:
         return await self._ask_one(self._loads, lambda connection: queries.due_before(connection, before, limit))
 
-    async def reply_of(self, component: str, instance: str, key: bytes) -> Row | None:
-        return await self._ask(self._loads, queries.replies_of, (component, instance, key))
+    async def row_of(self, key: bytes) -> Row | None:
+        return await self._ask(self._loads, queries.keyed_rows, key)
+
+    async def rows_with(self, keys: Sequence[bytes]) -> list[Row | None]:
+        return await self._ask_one(self._loads, lambda connection: queries.keyed_rows(connection, keys))
+
+    async def rows_of(self, prefix: bytes, limit: int) -> list[Row]:
+        return await self._ask_one(self._loads, lambda connection: queries.rows_by_prefix(connection, prefix, limit))
+
+    async def forget_keys(self, prefix: bytes, before: int, after: bytes, limit: int) -> bytes | None:
+        # Looked at by a reader, so that no append waits for it, and one more than asked for, to know whether there are more.
+        keys = await self._ask_one(self._listings, lambda connection: queries.keys_behind(connection, prefix, after, limit + 1))
+        seen = keys[:limit]
+        if any(at < before for _, at in seen):
+            await self.write(lambda connection: changes.forget_keys(connection, seen[0][0], seen[-1][0], before))
+        return seen[-1][0] if len(keys) > limit else None
 
     async def see_schemas(self, schemas: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
         found: dict[tuple[str, str], int] = await self.write(lambda connection: changes.see_schemas(connection, schemas))

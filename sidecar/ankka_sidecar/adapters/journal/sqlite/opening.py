@@ -110,10 +110,8 @@ def _bring_to_format(connection: sqlite3.Connection, path: Path) -> None:
         raise CannotOpen(f"journal {path} is the database of another program (tables {', '.join(sorted(tables)[:5])}); give another path")
     found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     revision = found[0] if found else None
-    if revision == REVISIONS[-1]:
-        return
-    if revision is not None and revision not in REVISIONS:
-        _check_newer(connection, path, str(revision))
+    if revision == REVISIONS[-1] or (revision is not None and revision not in REVISIONS):
+        _check_format(connection, path, str(revision))
         return
     # Imported here only: Alembic and SQLAlchemy would double the time a sidecar takes to start.
     from ankka_sidecar.adapters.journal.sqlite.migrations import upgrade
@@ -122,15 +120,20 @@ def _bring_to_format(connection: sqlite3.Connection, path: Path) -> None:
     upgrade(connection)
 
 
-def _check_newer(connection: sqlite3.Connection, path: Path, revision: str) -> None:
+def _check_format(connection: sqlite3.Connection, path: Path, revision: str) -> None:
+    """Refuse rows that this code cannot read, be their tables those it knows or newer ones."""
+    is_newer = revision != REVISIONS[-1]
     row = connection.execute("SELECT value FROM meta WHERE name = 'min_code'").fetchone()
+    if row is None and not is_newer:
+        return  # whoever made the tables died before it said so: there are no rows
     min_code = int(row[0]) if row else None
     if min_code is None or min_code > CODE:
         raise CannotOpen(
             f"journal {path} was written by a newer version of Ankka: its tables are of revision {revision} and need format {min_code}, "
             f"this version has {CODE}; update Ankka, or use another journal"
         )
-    log.warning("journal %s has tables of a newer revision (%s); this version uses what it knows of them", path, revision)
+    if is_newer:
+        log.warning("journal %s has tables of a newer revision (%s); this version uses what it knows of them", path, revision)
 
 
 def _settle_shards(connection: sqlite3.Connection, path: Path, shards: int | None) -> int:

@@ -31,16 +31,38 @@ def last_of(connection: sqlite3.Connection, instances: Sequence[tuple[str, str]]
     return found
 
 
-def replies_of(connection: sqlite3.Connection, keys: Sequence[tuple[str, str, bytes]]) -> list[Row | None]:
-    """The newest row each (component, instance, key) left; at most 256 at once."""
-    parameters = statements.padded(((number, *key) for number, key in enumerate(keys)), len(keys), 4)
+def keyed_rows(connection: sqlite3.Connection, keys: Sequence[bytes]) -> list[Row | None]:
+    """The row of each key; at most 256 at once."""
+    parameters = statements.padded(enumerate(keys), len(keys), 2)
     found: list[Row | None] = [None] * len(keys)
-    for values in connection.execute(statements.replies(statements.padded_size(len(keys))), parameters).fetchall():
+    for values in connection.execute(statements.keyed_rows(statements.padded_size(len(keys))), parameters).fetchall():
         found[values[0]] = Row(*values[1:])
     return found
 
 
-def rows_of(connection: sqlite3.Connection, component: str, instance: str, after: tuple[int, int], limit: int) -> list[Row]:
+def rows_by_prefix(connection: sqlite3.Connection, prefix: bytes, limit: int) -> list[Row]:
+    """The rows whose key begins with `prefix`, by key."""
+    return [Row(*row) for row in _keyed(connection, _ROW, prefix, None, limit)]
+
+
+def keys_behind(connection: sqlite3.Connection, prefix: bytes, after: bytes, limit: int) -> list[tuple[bytes, int]]:
+    """The next keys behind `after` that begin with `prefix`, in order, each with its row's instant."""
+    return _keyed(connection, '"key", at', prefix, after, limit)
+
+
+def _keyed(connection: sqlite3.Connection, columns: str, prefix: bytes, after: bytes | None, limit: int) -> list[Any]:
+    # One bound on each side: of two on one side SQLite seeks by one and reads through to the other.
+    bounds, parameters = ('"key" >= ?', [prefix]) if after is None or after < prefix else ('"key" > ?', [after])
+    end = successor(prefix)
+    if end is not None:
+        bounds += ' AND "key" < ?'
+        parameters.append(end)
+    return connection.execute(
+        f'SELECT {columns} FROM journal INDEXED BY journal_key WHERE {bounds} ORDER BY "key" LIMIT ?', (*parameters, limit)
+    ).fetchall()
+
+
+def read_rows(connection: sqlite3.Connection, component: str, instance: str, after: tuple[int, int], limit: int) -> list[Row]:
     """Rows behind (generation, sequence), in order."""
     values = connection.execute(
         f"SELECT {_ROW} FROM journal WHERE generation IN ({statements.GENERATIONS.format('?', '?')} AND generation >= ?) "
@@ -102,6 +124,16 @@ def find(connection: sqlite3.Connection, query: Query) -> Page:
     where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
     rows = connection.execute(f"SELECT {_FOUND} FROM instance {where}ORDER BY component, instance LIMIT ?", [*parameters, query.limit + 1])
     return page_of([_found(row) for row in rows.fetchall()], query.limit)
+
+
+def successor(prefix: bytes) -> bytes | None:
+    r"""The first key behind all that begin with `prefix`; `None` if there can be none.
+
+    >>> successor(b"sa"), successor(b"s\xff"), successor(b"\xff")
+    (b'sb', b't', None)
+    """
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
 
 
 def _found(row: tuple[Any, ...]) -> Found:

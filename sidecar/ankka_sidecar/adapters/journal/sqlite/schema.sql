@@ -1,7 +1,8 @@
 -- The tables of a new database. Migrations lead an older one to the same: a test compares them.
 -- Ids are random, so a page per effect would be written were rows or indexes sorted by id. Hence rows lie in the order
 -- they came in, and the indexes that every effect touches begin with the generation, which is an instant: what was
--- begun at about the same time shares pages. Only a generation's first row and its deletion are found by id.
+-- begun at about the same time shares pages. Only a generation's first row and its deletion are found by id. Of the keys
+-- those of steps, which are the many, begin with an instant too.
 -- Of the statuses only those have an index that few instances are in at a time, so it stays a few pages.
 -- `state_sequence` is the row that last set the state, so a load reads two rows at most.
 CREATE TABLE journal (
@@ -28,7 +29,7 @@ CREATE TABLE journal (
 );
 CREATE UNIQUE INDEX journal_place ON journal (generation, component, instance, sequence);
 CREATE INDEX journal_generation ON journal (component, instance, generation, sequence, type) WHERE sequence = 1 OR type = 'deleted';
-CREATE INDEX journal_key ON journal (generation, component, instance, "key") WHERE "key" IS NOT NULL;
+CREATE UNIQUE INDEX journal_key ON journal ("key") WHERE "key" IS NOT NULL;
 
 CREATE TABLE instance (
     component TEXT NOT NULL COLLATE BINARY,

@@ -35,6 +35,15 @@ LEFTOVERS: Final = (
 )
 """Rows of deleted generations that can be pruned."""
 
+FORGET: Final = 'UPDATE journal INDEXED BY journal_key SET "key" = NULL, fingerprint = NULL, reply = NULL WHERE'
+"""Take the key off rows, with what belongs to it; a condition on the key follows."""
+
+FORGET_WITH_ROW: Final = (
+    "DELETE FROM journal INDEXED BY journal_key WHERE type <> 'deleted' AND generation < "
+    "(SELECT i.generation FROM instance i WHERE i.component = journal.component AND i.instance = journal.instance) AND"
+)
+"""Of generations that others have followed, remove rows; a condition on the key follows."""
+
 _NEWEST: Final = (
     f"(SELECT rowid FROM journal WHERE generation = ({GENERATIONS.format('v.component', 'v.instance')} ORDER BY generation DESC LIMIT 1) "
     "AND component = v.component AND instance = v.instance ORDER BY sequence DESC LIMIT 1)"
@@ -60,7 +69,7 @@ def _values(columns: Sequence[str], size: int) -> str:
 
 @cache
 def insert_rows(size: int) -> str:
-    """Insert the rows that follow their instance's newest one; the others are left out, and the row count tells.
+    """Insert the rows that follow their instance's newest one and whose key is new; the others are left out, and the row count tells.
 
     Begins with INSERT because `sqlite3` counts rows only of statements that do.
     """
@@ -70,7 +79,8 @@ def insert_rows(size: int) -> str:
         "CASE WHEN v.payload IS NOT NULL THEN v.sequence WHEN v.sequence > 1 THEN last.state_sequence END "
         f"FROM v LEFT JOIN journal AS last ON last.rowid = {_NEWEST} "
         "WHERE CASE WHEN v.sequence = 1 THEN last.generation IS NULL OR last.generation < v.generation "
-        "ELSE last.generation = v.generation AND last.sequence = v.sequence - 1 END"
+        "ELSE last.generation = v.generation AND last.sequence = v.sequence - 1 END "
+        'ON CONFLICT ("key") WHERE "key" IS NOT NULL DO NOTHING'
     )
 
 
@@ -108,14 +118,11 @@ def last_rows(size: int) -> str:
 
 
 @cache
-def replies(size: int) -> str:
-    """The newest row of each instance and key asked for, by its number."""
+def keyed_rows(size: int) -> str:
+    """The row of each key asked for, by its number."""
     return (
-        f"WITH {_values(('number', 'component', 'instance', 'sought'), size)} "
-        f"SELECT v.number, found.{', found.'.join(ROW)} FROM v CROSS JOIN journal AS found ON found.rowid = "
-        f"(SELECT rowid FROM journal INDEXED BY journal_key WHERE generation IN ({GENERATIONS.format('v.component', 'v.instance')}) "
-        'AND component = v.component AND instance = v.instance AND "key" = v.sought AND "key" IS NOT NULL '
-        "ORDER BY generation DESC, sequence DESC LIMIT 1)"
+        f"WITH {_values(('number', 'sought'), size)} SELECT v.number, found.{', found.'.join(ROW)} "
+        'FROM v CROSS JOIN journal AS found INDEXED BY journal_key ON found."key" = v.sought'
     )
 
 

@@ -32,7 +32,7 @@ _STATEMENTS = (
 )""",
     "CREATE UNIQUE INDEX journal_place ON journal (generation, component, instance, sequence)",
     "CREATE INDEX journal_generation ON journal (component, instance, generation, sequence, type) WHERE sequence = 1 OR type = 'deleted'",
-    'CREATE INDEX journal_key ON journal (generation, component, instance, "key") WHERE "key" IS NOT NULL',
+    'CREATE UNIQUE INDEX journal_key ON journal ("key") WHERE "key" IS NOT NULL',
     """CREATE TABLE instance (
     component TEXT NOT NULL COLLATE BINARY,
     instance TEXT NOT NULL COLLATE BINARY,

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from ankka_sidecar.adapters.journal.memory.keys import KeyedRows
 from ankka_sidecar.ports.faults import Faults
 from ankka_sidecar.ports.journal import (
     DELETED,
@@ -45,6 +46,7 @@ class MemoryJournal:
         self._schemas: dict[tuple[str, str], int] = {}
         self._faults = faults
         self._rows: dict[tuple[str, str], list[Row]] = {}
+        self._keyed = KeyedRows()
         self._states: dict[tuple[str, str], Row | None] = {}
         self._found: dict[tuple[str, str], Found] = {}
         self._snapshots: dict[tuple[str, str, int], Snapshot] = {}
@@ -79,7 +81,7 @@ class MemoryJournal:
         if len(items) > MAX_ITEMS or len({(item.row.component, item.row.instance) for item in items}) < len(items):
             raise ValueError(f"an append of {len(items)} items: expected at most {MAX_ITEMS}, each of another instance")
         self._check_open()
-        outcomes = [self._outcome_of(item) for item in items]
+        outcomes = self._outcomes_of(items)
         stored = [item for item, outcome in zip(items, outcomes, strict=True) if outcome is Outcome.STORED]
         try:
             if any(item.listing is not None for item in stored):
@@ -142,9 +144,29 @@ class MemoryJournal:
         ]
         return [(component, instance) for _, component, instance in sorted(due)[:limit]]
 
-    async def reply_of(self, component: str, instance: str, key: bytes) -> Row | None:
+    async def row_of(self, key: bytes) -> Row | None:
         self._check_open()
-        return next((row for row in reversed(self._rows.get((component, instance), [])) if row.key == key), None)
+        return self._keyed.get(key)
+
+    async def rows_with(self, keys: Sequence[bytes]) -> list[Row | None]:
+        self._check_open()
+        return [self._keyed.get(key) for key in keys]
+
+    async def rows_of(self, prefix: bytes, limit: int) -> list[Row]:
+        self._check_open()
+        return self._keyed.behind(prefix, None, limit)
+
+    async def forget_keys(self, prefix: bytes, before: int, after: bytes, limit: int) -> bytes | None:
+        self._check_open()
+        rows = self._keyed.behind(prefix, after, limit + 1)
+        seen = rows[:limit]
+        for row in seen:
+            if row.at < before:
+                self._forget_key(row)
+                place = (row.component, row.instance)
+                if row.type != DELETED and row.generation < self._rows[place][-1].generation:
+                    self._rows[place] = [one for one in self._rows[place] if (one.generation, one.sequence) != (row.generation, row.sequence)]
+        return seen[-1].key if len(rows) > limit else None
 
     async def see_schemas(self, schemas: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
         self._check_open()
@@ -183,7 +205,21 @@ class MemoryJournal:
 
     # --- beneath ---------------------------------------------------------------------------------------------------
 
+    def _outcomes_of(self, items: Sequence[Item]) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        new: set[bytes] = set()
+        for item in items:
+            outcome, key = self._outcome_of(item), item.row.key
+            if outcome is Outcome.STORED and key is not None:
+                if not item.forgets and (key in new or self._keyed.get(key) is not None):
+                    outcome = Outcome.CONFLICT
+                else:
+                    new.add(key)
+            outcomes.append(outcome)
+        return outcomes
+
     def _outcome_of(self, item: Item) -> Outcome:
+        """What becomes of it, its key aside."""
         row = item.row
         if not self._owned(row.shard, row.epoch):
             return Outcome.FENCED
@@ -199,7 +235,11 @@ class MemoryJournal:
     def _store(self, item: Item) -> None:
         row = item.row
         key = (row.component, row.instance)
+        too_old = self._keyed.get(row.key) if item.forgets else None
+        if too_old is not None:
+            self._forget_key(too_old)
         self._rows.setdefault(key, []).append(row)
+        self._keyed.add(row)
         if row.type == DELETED or (row.payload is None and row.sequence == 1):
             self._states[key] = None
         elif row.payload is not None:
@@ -212,6 +252,16 @@ class MemoryJournal:
         else:
             return
         self._found[key] = Found(*key, row.generation, row.sequence, row.shard, row.at, listing)
+
+    def _forget_key(self, row: Row) -> None:
+        if row.key is None:
+            return
+        self._keyed.remove(row.key)
+        place = (row.component, row.instance)
+        without = msgspec.structs.replace(row, key=None, fingerprint=None, reply=None)
+        self._rows[place] = [without if one is row else one for one in self._rows[place]]
+        if self._states[place] is row:
+            self._states[place] = without
 
     def _owned(self, shard: int, epoch: int) -> bool:
         return self._owner is not None and epoch == self._epoch and 0 <= shard < self.shards
