@@ -53,9 +53,9 @@ def input_of(handler: HandlerSpec | None, body: bytes, content_type: str) -> Pay
         if body:
             raise Problem(Error(ErrorCode.BAD_REQUEST, f"'{handler.name}' takes no input; send no body", {"input": "unwanted"}))
         return None
-    taken = _taken(handler)
+    taken = taken_by(handler)
     if not body and not (kind in taken and _holds_empty(handler, kind)):
-        if handler is not None and handler.input is not None and not handler.input.optional and not _takes_null(handler.input.schema):
+        if handler is not None and handler.input is not None and not handler.input.optional and not takes_null(handler.input.schema):
             text = f"'{handler.name}' takes an input ({handler.input.name}); send it as the body"
             raise Problem(Error(ErrorCode.BAD_REQUEST, text, {"input": "missing", "name": handler.input.name}))
         return None
@@ -75,7 +75,7 @@ def _parsed(content_type: str) -> tuple[str, str]:
     return kind.strip(), "utf-8"
 
 
-def _taken(handler: HandlerSpec | None) -> list[str]:
+def taken_by(handler: HandlerSpec | None) -> list[str]:
     """The content types a handler's input may have, the best first."""
     if handler is None or handler.input is None:
         return [content.JSON, content.TEXT, content.BYTES]
@@ -94,7 +94,7 @@ def _holds_empty(handler: HandlerSpec | None, kind: str) -> bool:
     return kind == content.BYTES
 
 
-def _takes_null(schema: dict[str, Any]) -> bool:
+def takes_null(schema: dict[str, Any]) -> bool:
     """Whether nothing at all may stand for the input: it is `None`, or optional."""
     cases: list[dict[str, Any]] = schema.get("anyOf") or schema.get("oneOf") or [schema]
     return any(case.get("type") == "null" for case in cases)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI
+
+from ankka.protocol.lifecycle import WorkflowLifecycle
+from ankka.protocol.spec import ComponentSpec
+from ankka_sidecar.core.lifecycle import EntityLifecycle
+from ankka_sidecar.http.handler_paths import paths_of
+from ankka_sidecar.runtime.dispatcher import declared_by
+from ankka_sidecar.runtime.node import Node
 
 _PROBLEM = {
     "type": "object",
@@ -30,26 +38,53 @@ _OPERATIONS = (
     ("cancel", "End a workflow's run", "As Failed, or by the step that the workflow names for it (cancel_to)."),
 )
 _ANYTHING: dict[str, Any] = {"application/json": {"schema": {}}, "text/plain": {"schema": {"type": "string"}}}
+(_WORKFLOW, _ENTITY), _OWN_TYPES = msgspec.json.schema_components((WorkflowLifecycle, EntityLifecycle), ref_template="#/components/schemas/{name}")
+_LIFECYCLE: dict[str, Any] = {"application/json": {"schema": {"anyOf": [_WORKFLOW, _ENTITY]}}}
+_STREAM: dict[str, Any] = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
-def describe(app: FastAPI) -> None:
-    """Give the application a description that has every route."""
+def describe(app: FastAPI, node: Node) -> None:
+    """Give the application a description that has every route, and every handler that is attached when it is asked for."""
     own = app.openapi
+    made_of: list[ComponentSpec] | None = None
 
     def openapi() -> dict[str, Any]:
-        if app.openapi_schema is not None and "Problem" in app.openapi_schema["components"]["schemas"]:
-            return app.openapi_schema
-        document = own()
-        for path in document["paths"].values():
-            for operation in path.values():
-                del operation["responses"]["422"]  # what cannot be read is a 400 here, like everything else
-                operation["responses"] |= _REFUSED
-        document["paths"] = _paths() | document["paths"]
-        document["components"]["schemas"] = {"Problem": _PROBLEM}
-        app.openapi_schema = document
-        return document
+        nonlocal made_of
+        specs = _attached(node)
+        if app.openapi_schema is None or specs != made_of:
+            app.openapi_schema = None  # else FastAPI would answer with the last one
+            app.openapi_schema = _described(own(), specs)
+            made_of = specs
+        return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]  # how FastAPI has it done
+
+
+def _described(document: dict[str, Any], specs: list[ComponentSpec]) -> dict[str, Any]:
+    """FastAPI's description of its own routes, with all others."""
+    for path in document["paths"].values():
+        for operation in path.values():
+            del operation["responses"]["422"]  # what cannot be read is a 400 here, like everything else
+            operation["responses"] |= _REFUSED
+    handlers, schemas = paths_of(specs, _REFUSED)
+    document["paths"] = handlers | _paths() | document["paths"]
+    document["components"] = {"schemas": {"Problem": _PROBLEM, **_OWN_TYPES, **schemas}}
+    return document
+
+
+def _attached(node: Node) -> list[ComponentSpec]:
+    """What the attached processes declare, one spec per component: the newest, with the handlers that only others have."""
+    attached = node.dispatcher.attached
+    specs: list[ComponentSpec] = []
+    for component in declared_by(attached):
+        newest = node.dispatcher.spec_of(component)
+        if newest is None:
+            continue
+        others = [process.components[component] for process in attached if component in process.components]
+        handlers = {handler.name: handler for spec in (*reversed(others), newest) for handler in spec.handlers}
+        ordered = tuple(handlers[name] for name in sorted(handlers))
+        specs.append(newest if len(others) == 1 else msgspec.structs.replace(newest, handlers=ordered))
+    return specs
 
 
 def _paths() -> dict[str, Any]:
@@ -61,6 +96,10 @@ def _paths() -> dict[str, Any]:
         _in_query("after", "the `next` of the page before", {"type": "string"}),
         _in_query("limit", "items at most", {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}),
     ]
+    behind = [
+        _in_query("after", "the `id` of an event: those behind it", {"type": "string"}),
+        {"name": "Last-Event-ID", "in": "header", "required": False, "description": "the same, and it wins", "schema": {"type": "string"}},
+    ]
     return {
         "/v1/{component}/{id}/{handler}": {
             "post": _operation("Call a handler", "callHandler", handler, _replied(), "A command or query; answered when its effect is durable.")
@@ -68,13 +107,22 @@ def _paths() -> dict[str, Any]:
             "get": _operation("Call a query", "callQuery", handler, _replied(), "Queries without input."),
         },
         "/v1/{component}/{id}/ankka:lifecycle": {
-            "get": _operation("The engine's own view of an instance", "lifecycle", instance, _ok("The lifecycle", _ANYTHING), "Needs no process."),
+            "get": _operation("The engine's own view of an instance", "lifecycle", instance, _ok("The lifecycle", _LIFECYCLE), "Needs no process."),
         },
         "/v1/{component}/{id}/ankka:await": {
-            "get": _operation("Wait for a workflow's end", "await", [*instance, wait], ended, "Of this run, or of the first one."),
+            "get": _operation(
+                "Wait for a workflow's end",
+                "await",
+                [*instance, wait],
+                ended,
+                "Of this run, or of the first one. Repeat it when the connection is lost.",
+            ),
         },
         "/v1/{component}/{id}/ankka:journal": {
             "get": _operation("The timeline of an instance", "journal", [*instance, *page], _ok("A page", _ANYTHING), "Its journal."),
+        },
+        "/v1/{component}/{id}/ankka:events": {
+            "get": _operation("The timeline as a stream", "events", [*instance, *behind], _ok("Server-sent events", _STREAM), "It does not end."),
         },
         **{
             f"/v1/{{component}}/{{id}}/ankka:{name}": {"post": _operation(summary, name, instance, _done(), text) | {"requestBody": _OPERATION}}

@@ -73,7 +73,7 @@ def make(node: Node) -> FastAPI:
     async def on_http(request: Request, error: HTTPException) -> Response:
         return _respond(_of_http(request, error))
 
-    describe(app)
+    describe(app, node)
     return app
 
 

@@ -9,6 +9,7 @@ from ankka.protocol.ids import InvalidId, check_instance_id
 from ankka.protocol.lifecycle import LifecycleStatus, WorkflowLifecycle
 from ankka.protocol.payload import Payload
 from ankka_sidecar.http.bodies import read_body, respond_with
+from ankka_sidecar.http.events import events
 from ankka_sidecar.http.paths import query_of
 from ankka_sidecar.http.problems import Problem, Receive, Scope, Send, bad_request, not_allowed, not_yet, respond_json
 from ankka_sidecar.http.timeline import page_of
@@ -19,10 +20,13 @@ from ankka_sidecar.runtime.callers import Request
 from ankka_sidecar.runtime.node import Node
 
 JOURNAL = "ankka:journal"
-READ = (LIFECYCLE, AWAIT, JOURNAL)
-LATER = tuple(f"ankka:{name}" for name in ("events", "retry", "skip", "run-again"))
+EVENTS = "ankka:events"
+READ = (LIFECYCLE, AWAIT, JOURNAL, EVENTS)
+LATER = tuple(f"ankka:{name}" for name in ("retry", "skip", "run-again"))
 OPERATED = ("ankka:pause", "ankka:resume", "ankka:cancel")
 
+IS_HEAD = "ankka.head"
+"""Set in the scope of a HEAD request, which is answered as GET: what never ends has no head to answer with."""
 OPERATE_TIMEOUT = 15_000_000
 OPERATION_MOST = 16 * 1024
 LIFECYCLE_TIMEOUT = 10_000_000
@@ -46,6 +50,8 @@ async def reserved(node: Node, scope: Scope, receive: Receive, send: Send, parts
         raise Problem(Error(ErrorCode.NOT_FOUND, f"there is no '{name[:80]}'; there are {', '.join((*READ, *OPERATED))}"))
     if scope["method"] != "GET":
         raise not_allowed(f"'{name}' is read with GET", "GET")
+    if name == EVENTS and IS_HEAD in scope:
+        raise Problem(Error(ErrorCode.BAD_REQUEST, f"'{name}' never ends: read it with GET"), 405, ((b"allow", b"GET"),))
     try:
         check_instance_id(instance)
     except InvalidId as error:
@@ -54,6 +60,8 @@ async def reserved(node: Node, scope: Scope, receive: Receive, send: Send, parts
     match name:
         case "ankka:journal":
             await _journal(node, scope, receive, send, component, instance)
+        case "ankka:events":
+            await events(node, scope, receive, send, component, instance, lambda: _lifecycle(node, receive, component, instance))
         case "ankka:await":
             await _await(node, scope, receive, send, component, instance)
         case _:

@@ -37,7 +37,7 @@ async def invoke(node: Node, request: Request, receive: Receive, late: Error | N
 
     def watch() -> None:
         timers.append(loop.call_later(seconds - watch_after, answer, timed_out))
-        watchers.append(loop.create_task(_disconnected(receive)))
+        watchers.append(loop.create_task(disconnected(receive)))
         watchers[0].add_done_callback(lambda _: answer(_GONE))
 
     timers.append(loop.call_later(watch_after, watch) if seconds > watch_after else loop.call_later(seconds, answer, timed_out))
@@ -56,6 +56,7 @@ async def invoke(node: Node, request: Request, receive: Receive, late: Error | N
     return result
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
+    """Wait until the client has closed the connection."""
     while (await receive())["type"] != "http.disconnect":
         pass

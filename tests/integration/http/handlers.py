@@ -4,7 +4,7 @@
 """
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -42,6 +42,15 @@ class Square:
 
 
 Shape = Circle | Square
+
+
+@dataclass(frozen=True)
+class Order:
+    """An input that can be written in many ways."""
+
+    tags: frozenset[str] = frozenset()
+    prices: dict[str, float] = field(default_factory=dict[str, float])
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -136,6 +145,18 @@ class Everything(Workflow[Notes]):
     @command("add")
     def add(self, amount: int) -> WorkflowEffect[Notes, int]:
         return self.effects.update_state(replace(self.state, total=self.state.total + amount)).then_reply(lambda state: state.total)
+
+    @command("order")
+    def order(self, order: Order) -> WorkflowEffect[Notes, int]:
+        return self.effects.update_state(replace(self.state, total=self.state.total + 1)).then_reply(lambda state: state.total)
+
+    @command("bump")
+    def bump(self) -> WorkflowEffect[Notes, Done]:
+        return self.effects.update_state(replace(self.state, total=self.state.total + 1)).then_reply(lambda _: DONE)
+
+    @command("remove")
+    def remove(self) -> WorkflowEffect[Notes, Done]:
+        return self.effects.delete().then_reply(lambda _: DONE)
 
     @command("keep")
     def keep(self, blob: bytes) -> WorkflowEffect[Notes, Done]:
