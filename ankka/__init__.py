@@ -11,7 +11,19 @@ from ankka import version
 __version__ = version.VERSION
 
 if TYPE_CHECKING:
-    from ankka.client import Calls, CommandError, ComponentClient, WorkflowLifecycle
+    from ankka.client import (
+        Calls,
+        CommandError,
+        ComponentClient,
+        Ended,
+        EventSourcedCalls,
+        Failed,
+        Heartbeat,
+        KeyValueCalls,
+        TimedOut,
+        WorkflowCalls,
+        WorkflowLifecycle,
+    )
     from ankka.codec import DONE, Codec, Done, EncodingError, default_codec_for, json_codec
     from ankka.context import CommandContext, Metadata
     from ankka.effects.common import Error, ErrorCode, ExpireAfter
@@ -20,8 +32,9 @@ if TYPE_CHECKING:
     from ankka.effects.workflow import End, Pause, StepFail, StepRef, TransitionTo, WorkflowEffect, WorkflowReadOnlyEffect, WorkflowStepEffect
     from ankka.event_sourced_entity import EventSourcedEntity, RegistrationError, command, query
     from ankka.key_value_entity import KeyValueEntity
+    from ankka.logs import CurrentWork, WorkFilter, current_work
     from ankka.service import Ankka, ServiceBuilder
-    from ankka.testkit import EventSourcedTestKit, KeyValueTestKit, WorkflowTestKit
+    from ankka.testkit import EventSourcedTestKit, IntegrationTestKit, KeyValueTestKit, WorkflowTestKit
     from ankka.workflow import Backoff, Recovery, StepSettings, Workflow, WorkflowSettings, step
 
 __all__ = [
@@ -33,15 +46,22 @@ __all__ = [
     "CommandContext",
     "CommandError",
     "ComponentClient",
+    "CurrentWork",
     "Done",
     "EncodingError",
     "End",
+    "Ended",
     "Error",
     "ErrorCode",
+    "EventSourcedCalls",
     "EventSourcedEffect",
     "EventSourcedEntity",
     "EventSourcedTestKit",
     "ExpireAfter",
+    "Failed",
+    "Heartbeat",
+    "IntegrationTestKit",
+    "KeyValueCalls",
     "KeyValueEffect",
     "KeyValueEntity",
     "KeyValueReadOnlyEffect",
@@ -55,8 +75,11 @@ __all__ = [
     "StepFail",
     "StepRef",
     "StepSettings",
+    "TimedOut",
     "TransitionTo",
+    "WorkFilter",
     "Workflow",
+    "WorkflowCalls",
     "WorkflowEffect",
     "WorkflowLifecycle",
     "WorkflowReadOnlyEffect",
@@ -65,6 +88,7 @@ __all__ = [
     "WorkflowTestKit",
     "__version__",
     "command",
+    "current_work",
     "default_codec_for",
     "json_codec",
     "query",
@@ -72,7 +96,19 @@ __all__ = [
 ]
 
 _MODULES = {
-    "ankka.client": ("Calls", "CommandError", "ComponentClient", "WorkflowLifecycle"),
+    "ankka.client": (
+        "Calls",
+        "CommandError",
+        "ComponentClient",
+        "Ended",
+        "EventSourcedCalls",
+        "Failed",
+        "Heartbeat",
+        "KeyValueCalls",
+        "TimedOut",
+        "WorkflowCalls",
+        "WorkflowLifecycle",
+    ),
     "ankka.codec": ("DONE", "Codec", "Done", "EncodingError", "default_codec_for", "json_codec"),
     "ankka.context": ("CommandContext", "Metadata"),
     "ankka.effects.common": ("Error", "ErrorCode", "ExpireAfter"),
@@ -90,8 +126,9 @@ _MODULES = {
     ),
     "ankka.event_sourced_entity": ("EventSourcedEntity", "RegistrationError", "command", "query"),
     "ankka.key_value_entity": ("KeyValueEntity",),
+    "ankka.logs": ("CurrentWork", "WorkFilter", "current_work"),
     "ankka.service": ("Ankka", "ServiceBuilder"),
-    "ankka.testkit": ("EventSourcedTestKit", "KeyValueTestKit", "WorkflowTestKit"),
+    "ankka.testkit": ("EventSourcedTestKit", "IntegrationTestKit", "KeyValueTestKit", "WorkflowTestKit"),
     "ankka.workflow": ("Backoff", "Recovery", "StepSettings", "Workflow", "WorkflowSettings", "step"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
 from ankka.calls.caller import Caller, CallLink, Origin, Target
 from ankka.calls.component_calls import Calls, EventSourcedCalls, KeyValueCalls, WorkflowCalls
+from ankka.calls.ending import Ended, Failed, Heartbeat, TimedOut
 from ankka.command_error import CommandError
 from ankka.process.client_session import ClientSession
 from ankka.protocol.lifecycle import WorkflowLifecycle
@@ -19,7 +20,19 @@ if TYPE_CHECKING:
     from ankka.key_value_entity import KeyValueEntity
     from ankka.workflow import Workflow
 
-__all__ = ["Calls", "CommandError", "ComponentClient", "WorkflowLifecycle"]
+__all__ = [
+    "Calls",
+    "CommandError",
+    "ComponentClient",
+    "Ended",
+    "EventSourcedCalls",
+    "Failed",
+    "Heartbeat",
+    "KeyValueCalls",
+    "TimedOut",
+    "WorkflowCalls",
+    "WorkflowLifecycle",
+]
 
 W = TypeVar("W", bound="Workflow[Any]")
 E = TypeVar("E", bound="EventSourcedEntity[Any, Any]")

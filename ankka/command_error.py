@@ -17,7 +17,7 @@ class CommandError(Exception):
     """
 
     def __init__(self, message: str | Error, code: ErrorCode = ErrorCode.BAD_REQUEST, details: dict[str, Any] | None = None) -> None:
-        self.error = message if isinstance(message, Error) else Error(code, message, details or {})
+        self.error: Error = message if isinstance(message, Error) else Error(code, message, details or {})
         super().__init__(self.error)
 
     def __str__(self) -> str:

@@ -1,11 +1,13 @@
 """What a handler knows of its call: who, where, with which metadata; in a step also its attempt.
 
 `now()`, `uuid()` and `random()` of a step give the same values whenever the same visit to the step is run again (a
-retry, an interruption), so that what a step sends twice is the same twice.
+retry, an interruption), so that what a step sends twice is the same twice. `uuid()` and `random()` are drawn from one
+sequence: which value a draw gets is a matter of how many were drawn before it.
 """
 
 import asyncio
 import hashlib
+import itertools
 import uuid
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -66,10 +68,10 @@ class CommandContext:
         resources: Any = None,
         metadata: Mapping[str, str] | None = None,
     ) -> None:
-        self.component_id = component_id
-        self.entity_id = entity_id
-        self.sequence_number = sequence_number
-        self.resources = resources
+        self.component_id: str = component_id
+        self.entity_id: str = entity_id
+        self.sequence_number: int = sequence_number
+        self.resources: Any = resources
         self._client = client
         self._metadata = metadata
 
@@ -89,7 +91,7 @@ class CommandContext:
 class StepContext(CommandContext):
     """The context in a workflow. What belongs to a step's attempt raises `RuntimeError` in commands and queries."""
 
-    __slots__ = ("_at", "_drawn", "_task", "_token")
+    __slots__ = ("_at", "_draws", "_task", "_token")
 
     def __init__(
         self,
@@ -107,7 +109,7 @@ class StepContext(CommandContext):
         self._token = token
         self._at = at
         self._task = task
-        self._drawn = 0
+        self._draws = itertools.count(1)  # each number once, also when threads of the step draw at once
 
     @property
     def attempt(self) -> int:
@@ -128,25 +130,31 @@ class StepContext(CommandContext):
         return hashlib.sha256("\0".join(visit).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def now(self) -> datetime:
-        """The instant of this visit (aware, UTC); the same each time it is asked for."""
+        """The instant at which this visit to the step began (aware, UTC); the same each time, and in each of its attempts."""
         self._step("now()")
         if self._at == 0:
             self._at = int(datetime.now(UTC).timestamp() * 1_000_000)
         return _EPOCH + timedelta(microseconds=self._at)
 
     def uuid(self) -> uuid.UUID:
-        """A UUID, a new one with each call; the visit's next attempt gets the same ones in the same order."""
+        """A UUID, a new one with each call; the visit's next attempt gets the same ones in the same order.
+
+        The order is that of the draws. Tasks that run at once may come in another order in the next attempt: draw for
+        all of them before they begin, and hand each its own::
+
+            ids = [self.context.uuid() for _ in orders]
+            await asyncio.gather(*(self._place(order, id) for order, id in zip(orders, ids, strict=True)))
+        """
         return uuid.uuid5(_UUID_NAMESPACE, self._draw("uuid()"))
 
     def random(self) -> float:
-        """A number from 0 up to 1, a new one with each call; the visit's next attempt gets the same ones."""
+        """A number from 0 up to 1, a new one with each call; for the visit's next attempt the same holds as for `uuid()`."""
         digest = hashlib.sha256(self._draw("random()").encode()).digest()
         return (int.from_bytes(digest[:8], "big") >> 11) / (1 << 53)
 
     def _draw(self, what: str) -> str:
         self._step(what)
-        self._drawn += 1
-        return f"{self.idempotency_key} {self._drawn}"
+        return f"{self.idempotency_key} {next(self._draws)}"
 
     def _step(self, what: str) -> Token:
         if self._token is None:

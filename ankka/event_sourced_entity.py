@@ -46,7 +46,7 @@ class EventSourcedEntity(Component[S], Generic[S, E]):
     snapshot_version: ClassVar[int] = 1
 
     __ankka_kind__ = ComponentKind.EVENT_SOURCED_ENTITY
-    __ankka_effects__ = EffectTypes(command=EventSourcedEffect, query=ReadOnlyEffect, arity=3)
+    __ankka_effects__: ClassVar[EffectTypes] = EffectTypes(command=EventSourcedEffect, query=ReadOnlyEffect, arity=3)
 
     def apply_event(self, state: S, event: E) -> S:
         """The state after `event`; pure, `self.entity_id` is known."""

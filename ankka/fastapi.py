@@ -31,7 +31,7 @@ __all__ = ["Client", "component_client", "install_error_handlers", "lifespan"]
 ATTACHED_WITHIN = 5.0
 """Seconds the application's start waits for the sidecar; after that it serves, and calls wait for themselves."""
 
-logger = logging.getLogger("ankka")
+logger: logging.Logger = logging.getLogger("ankka")
 
 Inner = Callable[[FastAPI], AbstractAsyncContextManager[Mapping[str, Any] | None]]
 

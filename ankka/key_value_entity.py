@@ -1,6 +1,6 @@
 """Key value entities: a command replaces the state, and the last one journalled is the state."""
 
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from ankka.context import CommandContext
 from ankka.definition.component import Component, EffectTypes
@@ -35,7 +35,7 @@ class KeyValueEntity(Component[S], Generic[S]):
     """
 
     __ankka_kind__ = ComponentKind.KEY_VALUE_ENTITY
-    __ankka_effects__ = EffectTypes(command=KeyValueEffect, query=KeyValueReadOnlyEffect, arity=2)
+    __ankka_effects__: ClassVar[EffectTypes] = EffectTypes(command=KeyValueEffect, query=KeyValueReadOnlyEffect, arity=2)
 
     @property
     def effects(self) -> KeyValueEffects[S]:

@@ -90,25 +90,29 @@ class ServiceBuilder:
             raise RuntimeError("start() handles signals, so it runs in the main thread only; in another one run `asyncio.run(service.listen())`")
         run_in_foreground(self.running)
 
-    async def listen(self) -> None:
+    async def listen(self, sidecar: str | None = None) -> None:
         """Run inside a running event loop until cancelled, then finish what runs; installs no signal handlers.
 
-        `SessionRejected` if the sidecar refuses the process. Cancelled a second time, it leaves at once::
+        `sidecar` is its address, instead of `ANKKA_SIDECAR` or the folder's own; `SessionRejected` if it refuses the process.
+        Cancelled a second time, it leaves at once::
 
             listening = asyncio.create_task(Ankka.service().register(CheckoutWorkflow).listen())
             ...
             listening.cancel()
         """
-        running = self.running()
+        running = self.running(sidecar=sidecar)
         await running.open()
         try:
             await running.wait()
         finally:
             await running.close()
 
-    def running(self, drain: timedelta | None = None) -> RunningService:
-        """This service to be opened and closed by hand: `async with service.running() as running: running.client`."""
-        return RunningService(self._registry.checked(), self._lifespan, self._steps, self._sync_steps, drain)
+    def running(self, drain: timedelta | None = None, sidecar: str | None = None) -> RunningService:
+        """This service to be opened and closed by hand: `async with service.running() as running: running.client`.
+
+        `drain` is how long running steps get when it closes, `sidecar` is an address; without them the environment says.
+        """
+        return RunningService(self._registry.checked(), self._lifespan, self._steps, self._sync_steps, drain, sidecar)
 
 
 def _in_a_loop() -> bool:

@@ -48,7 +48,7 @@ class Workflow(Component[S], Generic[S]):
     """Timeouts, retries, failover; `None`: the defaults."""
 
     __ankka_kind__ = ComponentKind.WORKFLOW
-    __ankka_effects__ = EffectTypes(command=WorkflowEffect, query=WorkflowReadOnlyEffect, arity=2, step=WorkflowStepEffect)
+    __ankka_effects__: ClassVar[EffectTypes] = EffectTypes(command=WorkflowEffect, query=WorkflowReadOnlyEffect, arity=2, step=WorkflowStepEffect)
 
     @property
     def effects(self) -> WorkflowEffects[S]:

@@ -18,6 +18,11 @@ def kind_of(value: Any) -> Kind:
     return Kind(0) if type(value) is float and not math.isfinite(value) else kind
 
 
+def has_json_form(value: Any) -> bool:
+    """Whether this value of an enum or a literal can be written: a plain scalar, and no lone surrogate in it."""
+    return bool(kind_of(value)) and (type(value) is not str or value.isascii() or value == value.encode(errors="replace").decode())
+
+
 def _kinds(values: "list[Any]") -> Kind:
     kinds = Kind(0)
     for value in values:
@@ -32,10 +37,10 @@ class Choice(Plan):
         values = [member.value for member in of]
         super().__init__(of.__name__, _kinds(values), (of,))
         self.of = of
-        self.flag = issubclass(of, enum.Flag)
+        self.flag: bool = issubclass(of, enum.Flag)
         self.members: dict[tuple[Any, Any], enum.Enum] = {(type(member.value), member.value): member for member in of}
-        self.own_native = not self.flag and self.kinds in (Kind.STRING, Kind.INTEGER)
-        self.own_lowered = not self.own_native
+        self.own_native: bool = not self.flag and self.kinds in (Kind.STRING, Kind.INTEGER)
+        self.own_lowered: bool = not self.own_native
 
     def check(self, value: Any) -> None:
         if type(value) is not self.of:
@@ -57,7 +62,7 @@ class Choice(Plan):
     def _called(self, data: Any) -> enum.Enum:
         try:
             return self.of(data)  # combined flags, and enums with a `_missing_` of their own
-        except (ValueError, TypeError):
+        except Exception:  # not only `ValueError`: a `_missing_` is the user's
             raise self._unknown(data) from None
 
     def _unknown(self, data: Any) -> Mismatch:
@@ -78,15 +83,11 @@ class LiteralChoice(Plan):
         super().__init__(type_name(annotation), _kinds(plain), tuple({type(value): None for value in values}))
         self.allowed: dict[tuple[Any, Any], Any] = {(type(value), value): data for value, data in zip(values, plain, strict=True)}
         self.values: dict[tuple[Any, Any], Any] = {(type(data), data): value for value, data in zip(values, plain, strict=True)}
-        self.own_lowered = any(isinstance(value, enum.Enum) for value in values)
-        self.own_native = not self.own_lowered and not self.kinds & Kind.BOOLEAN
+        self.own_lowered: bool = any(isinstance(value, enum.Enum) for value in values)
+        self.own_native: bool = not self.own_lowered and not self.kinds & Kind.BOOLEAN
 
     def check(self, value: Any) -> None:
-        try:
-            known = (type(value), value) in self.allowed
-        except TypeError:  # not hashable, so none of these
-            known = False
-        if not known:
+        if type(value) not in self.types or (type(value), value) not in self.allowed:
             raise unexpected(self.name, value)
 
     def lower(self, value: Any) -> Any:

@@ -8,9 +8,11 @@ from typing import Any, cast
 
 import msgspec
 from msgspec import NODEFAULT
+from msgspec.structs import StructConfig
 
+from ankka.codecs.describing import found
 from ankka.codecs.errors import Mismatch, OddFields, unexpected
-from ankka.codecs.plan import DICT, Kind
+from ankka.codecs.plan import DICT, LIST, Kind
 from ankka.codecs.records import MISSING, Field, Record
 
 
@@ -26,12 +28,12 @@ class DataclassRecord(Record):
         super().complete(fields)
         self._post_init = getattr(self.of, "__post_init__", None)
         # what `__post_init__` does to a value cannot be known: such values are decoded again
-        self.own_proven = self._post_init is None
-        self.hashable = self.of.__hash__ is not None  # pyright: ignore[reportUnnecessaryComparison]
+        self.own_proven: bool = self._post_init is None
+        self.hashable: bool = self.of.__hash__ is not None  # pyright: ignore[reportUnnecessaryComparison]
         if self.of.__dictoffset__ != 0 and fields:
             self._written = own_values(tuple(field.name for field in fields))
             self._own = tuple(field for field in fields if not _is_in_slot(self.of, field.name))
-            self.own_fills = any(_shows_through(self.of, field.name) for field in self._own)
+            self.own_fills: bool = any(_shows_through(self.of, field.name) for field in self._own)
             # how many attributes a new instance has when none is absent: only code of the user's adds others
             self._count = len(self._own) if self._post_init is None and not _has_new(self.of) else -1
 
@@ -113,22 +115,38 @@ class StructRecord(Record):
 
     def __init__(self, of: type, annotation: Any, name: str) -> None:
         super().__init__(of, annotation, name)
-        self.config = cast("type[msgspec.Struct]", of).__struct_config__
-        self.tag = self.config.tag
-        self.own_tag_field = None if self.tag is None else self.config.tag_field
-        self.array_like = self.config.array_like
+        self.config: StructConfig = cast("type[msgspec.Struct]", of).__struct_config__
+        self.tag: str | int | None = self.config.tag
+        self.own_tag_field: str | None = None if self.tag is None else self.config.tag_field
+        self.array_like: bool = self.config.array_like
         if self.array_like:
             self.kinds = Kind.ARRAY
 
     def complete(self, fields: tuple[Field, ...]) -> None:
         super().complete(fields)
-        self.own_proven = not hasattr(self.of, "__post_init__")
-        self.hashable = self.config.frozen or not self.config.eq
+        self.own_proven: bool = not hasattr(self.of, "__post_init__")
+        self.hashable: bool = self.config.frozen or not self.config.eq
         self._known = {*self._keys, self.config.tag_field}
 
     def lower(self, value: Any) -> Any:
         lowered = super().lower(value)
         return lowered if self.tag is None else {self.config.tag_field: self.tag, **lowered}
+
+    def _lifted(self, data: Any) -> Any:
+        if self.array_like and type(data) is LIST:
+            data = self._by_place(data)
+        if self.tag is not None and type(data) is DICT:
+            tag = data.get(self.config.tag_field, self.tag)
+            if tag != self.tag or type(tag) is not type(self.tag):
+                raise Mismatch(f"expected {self.tag!r}, the tag of {self.name}, got {found(tag)}").within(f".{self.config.tag_field}")
+        return super()._lifted(data)
+
+    def _by_place(self, data: list[Any]) -> dict[str, Any]:
+        """The fields of an array, by key; a tag comes first. What is more than there are fields is unknown."""
+        keys: tuple[Any, ...] = self._keys if self.tag is None else (self.config.tag_field, *self._keys)
+        if len(data) > len(keys) and self.config.forbid_unknown_fields:
+            raise Mismatch(f"{self.name} takes {len(keys)} items, got {len(data)}")
+        return dict(zip(keys, data, strict=False))
 
     def _refuse_unknown(self, given: dict[str, Any]) -> None:
         if self.config.forbid_unknown_fields:
@@ -172,7 +190,7 @@ class TypedDictRecord(Record):
 
     def __init__(self, of: type, annotation: Any, name: str) -> None:
         super().__init__(of, annotation, name)
-        self.types = (dict,)
+        self.types: tuple[type, ...] = (dict,)
 
     def complete(self, fields: tuple[Field, ...]) -> None:
         super().complete(fields)
@@ -206,6 +224,10 @@ class TypedDictRecord(Record):
         for field in self._filled:
             if field.key in value:
                 field.plan.fill(value[field.key])
+
+    def _lifted(self, data: Any) -> Any:
+        lifted = super()._lifted(data)
+        return {key: lifted[key] for key in data if key in lifted}  # in the order it had, as msgspec reads it
 
     def build(self, values: dict[str, Any]) -> Any:
         return values

@@ -12,16 +12,16 @@ from typing import Any, Final, ForwardRef, TypeVar, cast
 import msgspec
 
 from ankka.codecs import classes, containers, mappings
-from ankka.codecs.choices import Choice, LiteralChoice, kind_of
+from ankka.codecs.choices import Choice, LiteralChoice, has_json_form
 from ankka.codecs.constraints import Constrained, constraints_of
 from ankka.codecs.describing import type_name
 from ankka.codecs.done import Done
 from ankka.codecs.errors import CodecError, UnresolvedType
-from ankka.codecs.hints import class_hints, unwrapped
+from ankka.codecs.hints import class_hints, is_typed_dict, unwrapped
 from ankka.codecs.members import UnionCompiler
 from ankka.codecs.plan import Plan, Refused
 from ankka.codecs.records import Field, Record
-from ankka.codecs.scalars import JsonValue, scalar_plan
+from ankka.codecs.scalars import Instant, JsonValue, scalar_plan
 
 _ABSTRACT: Final[dict[Any, type]] = {
     collections.abc.Sequence: list,
@@ -32,6 +32,8 @@ _ABSTRACT: Final[dict[Any, type]] = {
     collections.abc.Mapping: dict,
     collections.abc.MutableMapping: dict,
 }
+_INSTEAD: Final = "use a dataclass, a msgspec struct, a TypedDict or a Pydantic model"
+_WITH_CONTENT: Final = (list, tuple, dict, set, frozenset, str, bytes, bytearray, int, float)
 _BARE_TUPLES: Final = (tuple, typing.Tuple)  # noqa: UP006 - whoever writes the old name gets what the new one means
 _UNIONS: Final = (typing.Union, types.UnionType)
 
@@ -55,7 +57,7 @@ class Compiler:
         self._classes: dict[Any, Plan] = {}
         self._in_progress: list[Any] = []
         self._hashed: list[tuple[containers.Unordered, str]] = []
-        self.unions = UnionCompiler(self, tag, names, aliases)
+        self.unions: UnionCompiler = UnionCompiler(self, tag, names, aliases)
 
     def refuse(self, where: str, annotation: Any, problem: str) -> Plan:
         """Note a problem and go on."""
@@ -102,7 +104,7 @@ class Compiler:
         if cls in (list, tuple, set, frozenset, dict):
             return self._container(cls, annotation, where)
         if not isinstance(cls, type):
-            return self.refuse(where, annotation, f"{type_name(annotation)} is not a type that a codec can hold")
+            return self.refuse(where, annotation, f"{type_name(annotation)} is not a type that a codec can hold; {_INSTEAD}")
         return scalar_plan(cls) or self._class(cls, annotation, where)
 
     def _container(self, cls: type, annotation: Any, where: str) -> Plan:
@@ -130,7 +132,7 @@ class Compiler:
     def _literal(self, annotation: Any, values: tuple[Any, ...], where: str) -> Plan:
         for value in values:
             plain = value.value if isinstance(value, enum.Enum) else value
-            if not kind_of(plain):
+            if not has_json_form(plain):
                 return self.refuse(where, annotation, f"the literal {value!r} has no JSON form; use str, int, bool, None or enum members")
         plan = LiteralChoice(annotation, values)
         if len(plan.values) < len(values):
@@ -153,7 +155,7 @@ class Compiler:
         return plan
 
     def _enum(self, cls: type[enum.Enum], where: str) -> Plan:
-        wrong = [member.name for member in cls if not kind_of(member.value)]
+        wrong = [member.name for member in cls if not has_json_form(member.value)]
         if wrong or not cls.__members__:
             reason = f"{', '.join(wrong)} of {cls.__name__} has a value without a JSON form" if wrong else f"{cls.__name__} has no members"
             return self.refuse(where, cls, f"{reason}; enums travel by value, which must be str, int, float, bool or None")
@@ -175,7 +177,7 @@ class Compiler:
                 return self._dataclass(cast("Any", cls), annotation, where)
             if issubclass(cls, msgspec.Struct):
                 return self._struct(cls, annotation)
-            if typing.is_typeddict(cls):
+            if is_typed_dict(cls):
                 return self._typed_dict(cls, annotation)
         except NameError as error:
             if isinstance(error, UnresolvedType):
@@ -185,16 +187,16 @@ class Compiler:
             raise UnresolvedType(str(error.name or error), type_name(annotation)) from error
         except (SyntaxError, TypeError) as error:
             return self.refuse(where, annotation, f"the annotations of {type_name(annotation)} cannot be read: {error}")
-        return self.refuse(
-            where,
-            annotation,
-            f"{type_name(annotation)} is not a type that a codec can hold; use a dataclass, a msgspec struct, a TypedDict or a Pydantic model",
-        )
+        return self.refuse(where, annotation, f"{type_name(annotation)} is not a type that a codec can hold; {_INSTEAD}")
 
     def _dataclass(self, cls: type, annotation: Any, where: str) -> Plan:
         pseudo = classes.init_only_names(cls)
         if pseudo:
             return self.refuse(where, cls, f"InitVar {', '.join(pseudo)} of {cls.__name__} is not kept, so that it could not be made again")
+        content = next((base.__name__ for base in cls.__mro__ if base in _WITH_CONTENT), None)
+        if content is not None:
+            problem = f"{cls.__name__} is a dataclass and a {content} at once, of which only the fields would be kept; make what it holds a field"
+            return self.refuse(where, cls, problem)
         plan = classes.DataclassRecord(cls, annotation, type_name(annotation))
         self._classes[annotation] = plan
         hints, standard = class_hints(annotation)
@@ -234,6 +236,9 @@ class Compiler:
         self.unions.finish()
         if self.problems:
             return
+        for unordered, _ in self._hashed:
+            # two of its moments may come back as one, see `check_distinct`; within its items only decoding shows it
+            unordered.own_proven = unordered.of_moments or not any(isinstance(part, Instant) for part in unordered.item.reached())
         reached = plan.reached()
         seal(reached)
         foreign = [part for part in reached if _is_foreign_to_msgspec(part)]
@@ -265,5 +270,5 @@ def readable(annotation: Any) -> Callable[[bytes], Any] | None:
     """msgspec's own decoder for a type, if it has one."""
     try:
         return msgspec.json.Decoder(cast("type[Any]", annotation)).decode
-    except (TypeError, NameError):
+    except (TypeError, NameError, NotImplementedError):  # the last: enums and literals of numbers beyond 64 bits
         return None

@@ -6,7 +6,7 @@ from typing import Any, cast
 import msgspec
 
 from ankka.codecs.errors import Mismatch
-from ankka.codecs.plan import Plan
+from ankka.codecs.plan import Kind, Plan
 from ankka.codecs.schemas import Definitions
 
 
@@ -26,7 +26,8 @@ class Constrained(Plan):
     def __init__(self, inner: Plan, annotation: Any) -> None:
         super().__init__(inner.name, inner.kinds, inner.types, (inner,))
         self.inner = inner
-        self.annotation = cast("type[Any]", annotation)
+        self.also_reads: Kind = inner.also_reads
+        self.annotation: type[Any] = cast("type[Any]", annotation)
 
     def is_hashable(self) -> bool:
         return self.inner.is_hashable()

@@ -7,6 +7,7 @@ import msgspec
 from ankka.codecs.describing import found
 from ankka.codecs.errors import Mismatch, unexpected
 from ankka.codecs.plan import LIST, Kind, Plan
+from ankka.codecs.scalars import Instant, check_distinct
 from ankka.codecs.schemas import Definitions
 
 _encode = msgspec.json.Encoder().encode
@@ -117,8 +118,9 @@ class Unordered(Plan):
         super().__init__(f"{of.__name__}[{item.name}]", Kind.ARRAY, (of,), (item,))
         self.of: Any = of
         self.item = item
-        self.hashable = of is frozenset
-        self.ordered = item.types in ((str,), (int,))
+        self.hashable: bool = of is frozenset
+        self.ordered: bool = item.types in ((str,), (int,))
+        self.of_moments: bool = isinstance(item, Instant)
 
     def check(self, value: Any) -> None:
         if type(value) is not self.of:
@@ -130,6 +132,8 @@ class Unordered(Plan):
         if type(value) is not self.of:
             raise unexpected(self.of.__name__, value)
         lowered = [self._checked(item, "lower") for item in value]
+        if self.of_moments:
+            check_distinct(value)
         return sorted(lowered) if self.ordered else sorted(lowered, key=_encode)
 
     def _checked(self, item: Any, method: str) -> Any:

@@ -35,7 +35,7 @@ class CodecError(TypeError):
 
     def __init__(self, subject: str, problems: Iterable[str]) -> None:
         self.subject = subject
-        self.problems = tuple(problems)
+        self.problems: tuple[str, ...] = tuple(problems)
         super().__init__(f"no codec for {subject}:" + "".join(f"\n  - {problem}" for problem in self.problems))
 
 

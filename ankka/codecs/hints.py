@@ -5,7 +5,7 @@ import sys
 import typing
 from typing import Any, Final, TypeVar, cast
 
-_QUALIFIERS: Final = (typing.Annotated, typing.Final, typing.Required, typing.NotRequired, getattr(typing, "ReadOnly", typing.Final))
+_QUALIFIERS: Final = (typing.Annotated, typing.Final, typing.Required, typing.NotRequired)
 
 
 def class_hints(annotation: Any) -> tuple[dict[str, Any], bool]:
@@ -29,12 +29,14 @@ def class_hints(annotation: Any) -> tuple[dict[str, Any], bool]:
 
 
 class _Names(dict[str, Any]):
-    """The names a class may use: those of its modules, of itself and of its bases."""
+    """The names a class may use: those of its modules, of its type parameters, of itself and of its bases."""
 
     def __init__(self, own: dict[str, Any], cls: Any) -> None:
         super().__init__()
         for base in reversed(cls.__mro__):
-            self.update(vars(sys.modules.get(base.__module__, typing)))
+            if base.__module__ not in ("builtins", "typing"):  # `typing` has a `T` of its own, which nobody means
+                self.update(vars(sys.modules.get(base.__module__, typing)))
+            self.update({parameter.__name__: parameter for parameter in getattr(base, "__parameters__", ())})
         self.update(own)
 
 
@@ -80,7 +82,20 @@ def unwrapped(annotation: Any) -> Any:
             annotation = annotation.__supertype__
         elif type(annotation).__name__ == "TypeAliasType":
             annotation = annotation.__value__
-        elif typing.get_origin(annotation) in _QUALIFIERS:
+        elif type(alias := typing.get_origin(annotation)).__name__ == "TypeAliasType":
+            parameters = alias.__type_params__
+            annotation = substitute(alias.__value__, dict(zip(parameters, typing.get_args(annotation), strict=False)))
+        elif _is_qualifier(typing.get_origin(annotation)):
             annotation = typing.get_args(annotation)[0]
         else:
             return type(None) if annotation is None else annotation
+
+
+def _is_qualifier(origin: Any) -> bool:
+    # Python before 3.13 has `ReadOnly` only from `typing_extensions`, which need not be there
+    return origin in _QUALIFIERS or getattr(origin, "_name", "") == "ReadOnly"
+
+
+def is_typed_dict(cls: type) -> bool:
+    """Whether this is a TypedDict, be it of `typing` or, as Pydantic wants it before Python 3.12, of `typing_extensions`."""
+    return type(cls).__name__ == "_TypedDictMeta"

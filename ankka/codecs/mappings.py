@@ -7,6 +7,7 @@ import msgspec
 
 from ankka.codecs.errors import Mismatch, unexpected
 from ankka.codecs.plan import DICT, Kind, Plan
+from ankka.codecs.scalars import Instant, check_distinct
 from ankka.codecs.schemas import Definitions
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
@@ -28,10 +29,13 @@ class Mapping(Plan):
         super().__init__(f"dict[{key.name}, {item.name}]", Kind.OBJECT, (dict,), (key, item))
         self.key = key
         self.item = item
+        self.of_moments: bool = any(isinstance(part, Instant) for part in key.reached())
 
     def check(self, value: Any) -> None:
         if type(value) is not DICT:
             raise unexpected("dict", value)
+        if self.of_moments:
+            self._check_moments(value)
         check_key, check = self.key.check, self.item.check
         key: Any = None
         try:
@@ -41,9 +45,15 @@ class Mapping(Plan):
         except Mismatch as mismatch:
             raise mismatch.within(f"[{key!r}]") from None
 
+    def _check_moments(self, value: dict[Any, Any]) -> None:
+        if set(map(type, value)) <= {*self.key.types}:
+            check_distinct(value)
+
     def lower(self, value: Any) -> Any:
         if type(value) is not DICT:
             raise unexpected("dict", value)
+        if self.of_moments:
+            self._check_moments(value)
         lowered: dict[Any, Any] = {}
         key: Any = None
         try:

@@ -106,7 +106,7 @@ class UnionCompiler:
                 field = member.own_tag_field
                 self._owner.refuse(where, member.name, f"{member.name} has a tag of its own, {field!r}; give json_codec(…, tag={field!r})")
             elif member.tag != name:
-                self._owner.refuse(where, member.name, f"{member.name} is tagged {member.tag!r} by itself, which is not {name!r}")
+                self._owner.refuse(where, member.name, f"{member.name} is tagged {member.tag!r} by itself, which is not {name!r}: leave its tag out")
         if isinstance(member, StructRecord) and member.array_like:
             self._owner.refuse(where, member.name, f"{member.name} is an array_like struct, which has no place for a tag")
 

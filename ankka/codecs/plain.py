@@ -44,7 +44,7 @@ class TextCodec(Codec[T], Generic[T]):
 
     def __init__(self, annotation: Any, of: type) -> None:
         self.type = annotation
-        self.primitive = of.__name__
+        self.primitive: str | None = of.__name__
         self._raw = of is str
         self._engine = Engine(annotation)
 
@@ -136,7 +136,7 @@ class NothingCodec(Codec[T], Generic[T]):
     content_type = NOTHING
 
     def __init__(self, value: T) -> None:
-        self.type = Done if value is DONE else type(None)
+        self.type: Any = Done if value is DONE else type(None)
         self._value = value
 
     def encode(self, value: T) -> bytes:

@@ -50,6 +50,10 @@ class Plan(ABC):
     proven: bool = False
     fills: bool = False
     hashable: bool = True
+    bounded: bool = True
+    """Whether its own values, apart from its parts, nest to a depth that the type says."""
+    also_reads: Kind = Kind(0)
+    """Kinds of JSON values that it is read from, although it is never written as one."""
     own_tag_field: str | None = None
     """The key under which values of the type name their class by themselves."""
 

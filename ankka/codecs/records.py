@@ -62,13 +62,13 @@ class Record(Plan):
         super().__init__(name, Kind.OBJECT, (of,))
         self.of = of
         self.annotation = annotation
-        self.convertible = False
+        self.convertible: bool = False
         self._filled: tuple[Field, ...] = ()
 
     def complete(self, fields: tuple[Field, ...]) -> None:
         """Give it its fields."""
         self.fields = fields
-        self.parts = tuple(field.plan for field in fields)
+        self.parts: tuple[Plan, ...] = tuple(field.plan for field in fields)
         self._keys = tuple(field.key for field in fields)
         self._read = self._written = getter(tuple(field.name for field in fields))
         self._checks = tuple(field.plan.check for field in fields)
@@ -143,7 +143,7 @@ class Record(Plan):
             elif field.required:
                 raise Mismatch(f"the required field {field.key!r} of {self.name} is missing").within(f".{field.key}")
             else:
-                default = field.absent()
+                default = self._absent(field)
                 if default is not MISSING:
                     values[field.name] = default
         self._refuse_unknown(given)
@@ -151,6 +151,12 @@ class Record(Plan):
             return self.build(values)
         except Exception as error:  # code of the user's (`__post_init__`)
             raise Mismatch(f"{self.name} refuses it: {type(error).__name__}: {error}") from error
+
+    def _absent(self, field: Field) -> Any:
+        try:
+            return field.absent()
+        except Exception as error:  # code of the user's
+            raise Mismatch(f"the default of {self.name}.{field.name} raises {type(error).__name__}: {error}").within(f".{field.key}") from error
 
     def fill(self, value: Any) -> None:
         for field in self._filled:

@@ -4,6 +4,7 @@ import datetime as dt
 import decimal
 import math
 import uuid
+from collections.abc import Collection
 from typing import Any, Final, cast
 
 import msgspec
@@ -89,6 +90,8 @@ class Integer(Scalar):
 class Floating(Scalar):
     """`float`: finite ones; JSON has no NaN and no infinity."""
 
+    also_reads = Kind.INTEGER
+
     def check(self, value: Any) -> None:
         if type(value) is not float:
             if type(value) is int:
@@ -98,8 +101,14 @@ class Floating(Scalar):
             raise Mismatch(f"expected a finite float, got {value}, which JSON does not have")
 
 
+_EXACT: Final = 15
+"""Significant digits that every number keeps on its way through a float."""
+
+
 class DecimalNumber(Scalar):
     """`Decimal`: finite ones, all digits kept."""
+
+    also_reads = Kind.NUMBER
 
     def check(self, value: Any) -> None:
         if type(value) is not decimal.Decimal:
@@ -108,9 +117,11 @@ class DecimalNumber(Scalar):
             raise Mismatch(f"expected a finite Decimal, got {value}")
 
     def lift(self, data: Any) -> Any:
-        value = super().lift(data)
-        if not cast(decimal.Decimal, value).is_finite():
+        value = cast(decimal.Decimal, super().lift(data))
+        if not value.is_finite():
             raise Mismatch(f"expected a finite Decimal, got {value}")
+        if type(data) is float and len(value.as_tuple().digits) > _EXACT:
+            raise Mismatch(f"a JSON number near {value} has more digits than are certain; write a Decimal as text")
         return value
 
 
@@ -153,6 +164,19 @@ class Instant(Scalar):
             raise unexpected(self.name, data) from None
 
 
+def check_distinct(moments: Collection[Any]) -> None:
+    """Raise `Mismatch` where two moments of a set, or two keys, would come back as one.
+
+    In the hour that the clocks repeat, a moment that knows its zone is equal to none of another zone; with offsets they may be.
+    """
+    if all(moment.tzinfo is None or type(moment.tzinfo) is dt.timezone for moment in moments):
+        return
+    fixed = [moment if moment.tzinfo is None else moment.replace(tzinfo=dt.timezone(moment.utcoffset()), fold=0) for moment in moments]
+    if len(set(fixed)) < len(moments):
+        twice = next(moment for number, moment in enumerate(fixed) if moment in fixed[:number])
+        raise Mismatch(f"two moments would come back as one, {found(twice)}")
+
+
 _PLANS: Final[dict[type, type[Scalar]]] = {
     str: Text,
     int: Integer,
@@ -172,6 +196,7 @@ class JsonValue(Plan):
     """`Any` and `object`: whatever is JSON by itself (None, bool, int, float, str, list, dict with str keys)."""
 
     hashable = False
+    bounded = False
 
     def __init__(self, name: str) -> None:
         super().__init__(name, Kind.ANY, (type(None), bool, int, float, str, list, dict))

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+_type_of: Callable[[Any], Any] = type
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -41,9 +42,18 @@ def complete(schema: dict[str, Any], definitions: Definitions) -> dict[str, Any]
 
 
 def fingerprint(schema: dict[str, Any]) -> str:
-    """A digest of a schema: equal schemas, whatever the order of their keys, have equal digests.
+    """A digest of a schema: equal schemas, whatever the order of their keys and what they say in words, have equal digests.
 
-    >>> fingerprint({"type": "string", "format": "uuid"}) == fingerprint({"format": "uuid", "type": "string"})
+    >>> fingerprint({"type": "string", "format": "uuid"}) == fingerprint({"format": "uuid", "type": "string", "description": "its id"})
     True
     """
-    return hashlib.sha256(_canonical(schema)).hexdigest()[:32]
+    return hashlib.sha256(_canonical(_without_words(schema))).hexdigest()[:32]
+
+
+def _without_words(schema: Any) -> Any:
+    """The schema without descriptions, which come from docstrings: who edits those writes the same data as before."""
+    if _type_of(schema) is list:
+        return [_without_words(item) for item in schema]
+    if _type_of(schema) is dict:
+        return {key: _without_words(item) for key, item in schema.items() if key != "description" or _type_of(item) is not str}
+    return schema

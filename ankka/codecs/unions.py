@@ -45,8 +45,10 @@ class Union(Plan):
         super().__init__(" | ".join(member.name for member in members), kinds, types, tuple(members))
         self._by_type = {of: member for member in members for of in member.types}
         self._by_kind = {kind: member for kind in Kind for member in members if kind & member.kinds}
-        if Kind.INTEGER not in self._by_kind and Kind.FLOAT in self._by_kind:
-            self._by_kind[Kind.INTEGER] = self._by_kind[Kind.FLOAT]
+        for member in sorted(members, key=lambda member: member.also_reads.value):  # of a number a float is made before a Decimal
+            for kind in Kind:
+                if kind & member.also_reads:
+                    self._by_kind.setdefault(kind, member)
 
     def is_hashable(self) -> bool:
         return all(part.is_hashable() for part in self.parts)
@@ -122,8 +124,8 @@ class TaggedUnion(Plan):
         member = self._by_name.get(name) if type(name) is str else None
         if member is None:
             raise Mismatch(f"expected one of {self._cases}, got {found(name)}").within(f".{self.tag}")
-        # the tag is no field of the class, which may refuse keys it does not know
-        return member.lift(given if member.own_tag_field == self.tag else {key: item for key, item in given.items() if key != self.tag})
+        # the tag is no field of the class, which may refuse keys it does not know, and an alias is not its own tag
+        return member.lift({key: item for key, item in given.items() if key != self.tag})
 
     def schema(self, definitions: Definitions) -> dict[str, Any]:
         cases: list[dict[str, Any]] = []

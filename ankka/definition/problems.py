@@ -15,7 +15,7 @@ class RegistrationError(ValueError):
     """
 
     def __init__(self, problems: Iterable[str], title: str = "cannot be registered") -> None:
-        self.problems = list(problems)
+        self.problems: list[str] = list(problems)
         if len(self.problems) == 1:
             text = f"{title}: {self.problems[0]}"
         else:

@@ -22,7 +22,7 @@ class Signature:
         self.input: InputDefinition | None = None
         self.reply: Any = None
         self.reply_codec: Codec[Any] | None = None
-        self.usable = True
+        self.usable: bool = True
 
 
 class SignatureReader:

@@ -3,10 +3,10 @@
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import assert_type
+from typing import assert_never, assert_type
 
-from ankka.client import ComponentClient
-from ankka.codec import DONE, Done, json_codec
+from ankka.client import CommandError, ComponentClient, Ended, Failed, Heartbeat, TimedOut, WorkflowLifecycle
+from ankka.codec import DONE, Codec, Done, default_codec_for, json_codec
 from ankka.effects.common import ErrorCode
 from ankka.effects.event_sourced import EventSourcedEffect, ReadOnlyEffect
 from ankka.effects.key_value import KeyValueEffect, KeyValueReadOnlyEffect
@@ -14,7 +14,7 @@ from ankka.effects.workflow import StepRef, WorkflowEffect, WorkflowReadOnlyEffe
 from ankka.event_sourced_entity import EventSourcedEntity
 from ankka.key_value_entity import KeyValueEntity
 from ankka.testkit import EventSourcedTestKit, KeyValueTestKit, WorkflowTestKit
-from ankka.workflow import Workflow, WorkflowSettings, command, query, step
+from ankka.workflow import Backoff, Recovery, StepSettings, Workflow, WorkflowSettings, command, query, step
 
 
 @dataclass(frozen=True)
@@ -112,13 +112,64 @@ class OrderWorkflow(Workflow[Order]):
         effects.then_pause(5)  # wrong: no duration
         effects.update_state(3)  # wrong: another state
         effects.then_fail("no", "CONFLICT")  # wrong: no error code
+        effects.then_pause(timedelta(seconds=1), StepRef("ship", 3), 3)  # wrong: one argument too many
+        effects.then_pause(timedelta(seconds=1), 3)  # wrong: no step
+        effects.then_transition_to(3)  # wrong: no step
+        effects.then_transition_to(self.start, "ok")  # wrong: a command is no step
+        effects.then_transition_to(OrderWorkflow.status)  # wrong: a query is no step
+        effects.then_transition_to(Other.read)  # wrong: a query of another workflow
+        effects.then_transition_to(Counter.read)  # wrong: a query of an entity
+        effects.then_transition_to(self.ship, 3, 4)  # wrong: one input too many
+        effects.update_state(self.state).update_state(self.state)  # wrong: the state is set once
+        effects.then_end(3)  # wrong: the end takes nothing
+        effects.reply(self.state)  # wrong: a step replies to nobody
         StepRef(self.ship)  # wrong: the input is missing
         StepRef(OrderWorkflow.ship, "x")  # wrong: the input is of another type
         StepRef(self.status)  # wrong: a query is no step
+        StepRef(OrderWorkflow.ship)  # wrong: the input is missing
+        StepRef(self.charge, 3)  # wrong: it takes no input
+        StepRef(Counter.read)  # wrong: a query of an entity
+        StepRef(3)  # wrong: no step
+        StepRef(self.plain).input = 3  # wrong: it is frozen
         self.effects.transition_to(self.ship)  # wrong: the input is missing
         self.effects.then_transition_to(Other.go)  # wrong: a step on another state
         self.effects.update_state(self.state).then_transition_to(self.charge, 3)  # wrong: it takes no input
         self.effects.update_state(3)  # wrong: another state
+        self.effects.transition_to(self.ship, "x")  # wrong: the input is of another type
+        self.effects.transition_to(self.status)  # wrong: a query is no step
+        self.effects.update_state(self.state).then_transition_to(Other.go)  # wrong: a step on another state
+        self.effects.transition_to("charge").then_transition_to("ship")  # wrong: one transition
+        self.effects.transition_to("charge").then_reply(DONE)  # wrong: no function
+        self.effects.transition_to("charge").then_reply(lambda order: order.nothing)  # wrong: the state has no such field
+        self.effects.error("no", 409)  # wrong: no error code
+        self.effects.delete().then_transition_to("charge")  # wrong: what is deleted goes nowhere
+        self.effects.then_end()  # wrong: only a step ends
+
+    def wrong_context(self) -> None:
+        self.entity_id = "x"  # wrong: an id is not set
+        self.state = self.state  # wrong: the state is set by an effect
+        self.state.count = 3  # wrong: it is frozen
+        self.context.attempt = 3  # wrong: only read
+        self.context.client = None  # wrong: only read
+        self.context.metadata["a"] = "b"  # wrong: metadata is read only
+        self.context.now().sequence_number  # wrong: an instant
+        self.context.nothing()  # wrong: there is no such thing
+        self.context.random() + "x"  # wrong: a number
+
+    def wrong_unreplied(self) -> WorkflowEffect[Order, Done]:
+        return self.effects.update_state(self.state)  # wrong: it does not say what is replied
+
+    def wrong_state(self) -> WorkflowEffect[int, Done]:
+        return self.effects.update_state(self.state).then_no_reply()  # wrong: an effect on another state
+
+    def wrong_step_state(self) -> WorkflowStepEffect[int]:
+        return self.step_effects.update_state(self.state).then_end()  # wrong: an effect on another state
+
+    def wrong_reply_state(self) -> WorkflowEffect[Order, int]:
+        return self.effects.transition_to("charge").then_reply_state()  # wrong: another reply
+
+    def wrong_answer(self) -> WorkflowReadOnlyEffect[Order, int]:
+        return self.effects.reply("3")  # wrong: another reply
 
     def wrong_reply(self) -> WorkflowEffect[Order, int]:
         return self.effects.update_state(self.state).then_reply(lambda order: order.id)  # wrong: another reply
@@ -188,9 +239,27 @@ class Counter(EventSourcedEntity[int, Added | Cleared]):
     def read(self) -> ReadOnlyEffect[int, Added | Cleared, int]:
         return self.effects.reply(self.state)
 
+    def context_of_an_entity(self) -> None:
+        assert_type(self.context.metadata.get("a"), str | None)
+        assert_type(self.context.sequence_number, int)
+        assert_type(self.context.client, ComponentClient)
+        assert_type(self.entity_id, str)
+        self.context.attempt  # wrong: an entity has no attempts
+
     def wrong_effects(self) -> None:
         self.effects.persist(3)  # wrong: another event
+        self.effects.persist()  # wrong: no event
+        self.effects.persist(Added(1)).then_reply(lambda count: count.number)  # wrong: the state is a number
+        self.effects.persist(Added(1)).expire_after(5)  # wrong: no duration
+        self.effects.update_state(3)  # wrong: an event sourced entity persists events
+        self.effects.transition_to("x")  # wrong: an entity has no steps
         self.effects.persist_all([Added(1), "x"])  # wrong: another event
+
+    def wrong_reply(self) -> EventSourcedEffect[int, Added | Cleared, str]:
+        return self.effects.persist(Added(1)).then_reply_state()  # wrong: another reply
+
+    def wrong_event(self) -> EventSourcedEffect[int, str, Done]:
+        return self.effects.persist(Added(1)).then_no_reply()  # wrong: an effect of other events
 
     def wrong_query(self) -> ReadOnlyEffect[int, Added | Cleared, int]:
         return self.effects.persist(Added(1)).then_reply_state()  # wrong: a query changes nothing
@@ -220,6 +289,8 @@ class Profile(KeyValueEntity[Order]):
     def wrong_effects(self) -> None:
         self.effects.update_state(3)  # wrong: another state
         self.effects.update_state(self.state).expire_after(5)  # wrong: no duration
+        self.effects.persist(3)  # wrong: a key value entity has no events
+        self.effects.transition_to("x")  # wrong: an entity has no steps
 
     def wrong_reply(self) -> KeyValueEffect[Order, int]:
         return self.effects.update_state(self.state).then_reply_state()  # wrong: another reply
@@ -244,6 +315,55 @@ async def calls(client: ComponentClient) -> None:
     assert_type(await client.for_key_value_entity(Profile, "p1").call(Profile.set).invoke(3), int)
     assert_type(await client.for_key_value_entity("profile", "p1").call("read").invoke(reply=Order), Order)
     assert_type(order.call(OrderWorkflow.status).invoke_sync(), Order)
+    assert_type(await order.with_timeout(timedelta(seconds=1)).call(OrderWorkflow.start).with_timeout(timedelta(seconds=1)).invoke(mode="ok"), Done)
+    assert_type(await order.call(OrderWorkflow.start).with_idempotency_key("k").with_metadata({"a": "b"}).invoke("ok"), Done)
+    assert_type(await order.call(OrderWorkflow.start).with_idempotency_key(None).invoke("ok"), Done)
+    assert_type(await order.named("fee").call(OrderWorkflow.count).invoke(1), int)
+    assert_type(await order.call(OrderWorkflow.count).named("fee").invoke(number=1), int)
+    assert_type(await client.for_workflow("order", "c1").named("x").call("start").invoke("ok"), Done)
+
+
+async def ends(client: ComponentClient) -> None:
+    named, order = client.for_workflow("order", "c1"), client.for_workflow(OrderWorkflow, "c1")
+    soon = timedelta(seconds=1)
+    assert_type(await named.lifecycle(), WorkflowLifecycle)
+    assert_type((await order.lifecycle()).is_terminal, bool)
+    assert_type(await named.await_end(), None)
+    assert_type(await named.await_end(soon, reply=Order), Order)
+    assert_type(named.await_end_sync(soon, reply=list[Order]), list[Order])
+    async for part in named.await_end_parts(soon, reply=Order):
+        match part:
+            case Ended():
+                assert_type(part.state, Order)
+            case Failed():
+                assert_type(part.message, str)
+            case Heartbeat() | TimedOut():
+                pass
+            case _:
+                assert_never(part)
+    assert_type(await named.call("start").then_await_end(soon).invoke("ok"), None)
+    assert_type(await named.call("start").then_await_end(soon).invoke("ok", reply=Order), Order)
+    assert_type(await order.call(OrderWorkflow.start).then_await_end(soon).invoke("ok"), Order)
+    assert_type(order.call(OrderWorkflow.start).then_await_end(soon).invoke_sync("ok"), Order)
+    assert_type(await order.call(OrderWorkflow.start).with_idempotency_key("k").then_await_end(soon).invoke("ok"), Order)
+
+
+async def wrong_ends(client: ComponentClient) -> None:
+    named, order = client.for_workflow("order", "c1"), client.for_workflow(OrderWorkflow, "c1")
+    soon = timedelta(seconds=1)
+    await named.await_end(5)  # wrong: no duration
+    await named.await_end(soon, Order)  # wrong: the type is named with `reply=`
+    named.await_end_sync("1s")  # wrong: no duration
+    named.await_end_parts(5)  # wrong: no duration
+    await named.await_end_parts(soon)  # wrong: an iterator
+    named.call("start").then_await_end()  # wrong: for how long?
+    named.call("start").then_await_end(5)  # wrong: no duration
+    await order.call(OrderWorkflow.start).then_await_end(soon).invoke()  # wrong: the input is missing
+    await order.call(OrderWorkflow.start).then_await_end(soon).invoke(3)  # wrong: the input is of another type
+    await order.call(OrderWorkflow.start).then_await_end(soon).invoke("ok", reply=Order)  # wrong: the state's type is known
+    order.call(OrderWorkflow.start).then_await_end(soon).invoke_sync(3)  # wrong: the input is of another type
+    client.for_key_value_entity(Profile, "p1").call(Profile.set).then_await_end(soon)  # wrong: an entity has no end
+    client.for_event_sourced_entity(Counter, "c1").call(Counter.add).then_await_end(soon)  # wrong: an entity has no end
 
 
 async def wrong_calls(client: ComponentClient) -> None:
@@ -254,9 +374,78 @@ async def wrong_calls(client: ComponentClient) -> None:
     await order.call(Other.read).invoke()  # wrong: a query of another workflow
     await order.call(OrderWorkflow.charge).invoke()  # wrong: a step is not called
     await order.call(OrderWorkflow.count).invoke("s")  # wrong: the input is of another type
+    await order.call(OrderWorkflow.start).invoke("ok", "ok")  # wrong: one input too many
+    await order.call(OrderWorkflow.start).invoke("ok", reply=Done)  # wrong: the reply's type is known
+    await order.call(OrderWorkflow.count).invoke(numbr=3)  # wrong: no such input
+    await order.call(OrderWorkflow.plain).invoke()  # wrong: a step is not called
+    order.call(OrderWorkflow.start).invoke_sync(3)  # wrong: the input is of another type
+    order.call(OrderWorkflow.wrong_targets)  # wrong: no handler
+    order.call(Counter.add)  # wrong: a command of an entity
+    order.call(3)  # wrong: no handler
+    order.call(OrderWorkflow.start).with_idempotency_key(1)  # wrong: a key is text
+    order.with_idempotency_key(1)  # wrong: a key is text
+    order.call(OrderWorkflow.start).named(1)  # wrong: a name is text
+    order.named(None)  # wrong: a name is text
+    order.call(OrderWorkflow.start).with_timeout(5)  # wrong: no duration
+    order.with_timeout(5)  # wrong: no duration
+    order.call(OrderWorkflow.start).with_metadata({"a": 1})  # wrong: metadata is text
+    client.for_workflow("order", 3)  # wrong: an id is text
+    client.for_workflow("order")  # wrong: no id
+    client.for_workflow(OrderWorkflow("x"), "c1")  # wrong: an object instead of the class
+    client.for_workflow("order", "c1").call(OrderWorkflow.start)  # wrong: a component named by its id is called by names
+    client.for_event_sourced_entity(Counter, "c1").call(Counter.read).invoke(3)  # wrong: it takes no input
+    await client.for_event_sourced_entity(Counter, "c1").call(Counter.add).invoke("3")  # wrong: the input is of another type
+    await client.for_event_sourced_entity(Counter, "c1").call(Counter.add).invoke()  # wrong: the input is missing
+    client.for_event_sourced_entity(Counter, "c1").call(Profile.set)  # wrong: a command of another entity
+    client.for_key_value_entity(Profile, "p1").call(Counter.add)  # wrong: a command of another entity
+    client.for_key_value_entity(Profile, "p1").call(OrderWorkflow.start)  # wrong: a command of a workflow
+    await client.for_key_value_entity(Profile, "p1").call(Profile.set).invoke()  # wrong: the input is missing
+    client.for_event_sourced_entity(Profile, "c1")  # wrong: a key value entity
+    client.for_event_sourced_entity(OrderWorkflow, "c1")  # wrong: a workflow is no entity
+    client.for_key_value_entity(OrderWorkflow, "c1")  # wrong: a workflow is no entity
+    client.for_workflow(Profile, "c1")  # wrong: an entity is no workflow
     client.for_workflow(Counter, "c1")  # wrong: an entity is no workflow
     client.for_key_value_entity(Counter, "c1")  # wrong: an event sourced entity
     await client.for_key_value_entity(Profile, "p1").call(Profile.set).invoke("3")  # wrong: the input is of another type
+
+
+def wrong_settings() -> None:
+    WorkflowSettings(timeout=5)  # wrong: no duration
+    WorkflowSettings(steps={"charge": Recovery()})  # wrong: a recovery is a part of a step's settings
+    WorkflowSettings(steps={OrderWorkflow.charge: StepSettings()})  # wrong: steps are named by their wire names here
+    WorkflowSettings(default_recovery=3)  # wrong: no recovery
+    WorkflowSettings(cancel_to=3)  # wrong: no name
+    StepSettings(timeout=5)  # wrong: no duration
+    StepSettings(once="yes")  # wrong: true or false
+    Recovery(max_retries="three")  # wrong: a number
+    Recovery(failover_to=3)  # wrong: no name
+    Recovery(backoff=timedelta(seconds=1))  # wrong: no back-off
+    Recovery(not_on=(3,))  # wrong: types or their names
+    Backoff(5)  # wrong: no duration
+    Backoff(timedelta(seconds=1), factor="2")  # wrong: a number
+
+
+def codecs() -> None:
+    assert_type(json_codec(Order, "order"), Codec[Order])
+    assert_type(json_codec(Order | None, "order"), Codec[Order | None])
+    assert_type(json_codec(Added | Cleared, "event", names={Added: "added"}, aliases={"old": Added}).decode(b""), Added | Cleared)
+    assert_type(default_codec_for(list[Order]).decode(b""), list[Order])
+    json_codec(Order, "order").encode(3)  # wrong: no order
+    json_codec(Order, 3)  # wrong: a manifest is text
+    json_codec(Order)  # wrong: no manifest
+    json_codec(3, "three")  # wrong: no type
+    json_codec(Added | Cleared, "event", tag=3)  # wrong: a tag is text
+    json_codec(Added | Cleared, "event", names={"Added": Added})  # wrong: the other way round
+    json_codec(Added | Cleared, "event", aliases={Added: "old"})  # wrong: the other way round
+    default_codec_for(int).encode("3")  # wrong: no number
+
+
+def wrong_declarations() -> None:
+    step("name", aliases=3)  # wrong: no names
+    command(3)  # wrong: a wire name is text
+    query()  # wrong: no wire name
+    StepRef()  # wrong: no step
+    raise CommandError("no", "CONFLICT")  # wrong: no error code
 
 
 def kits() -> None:

@@ -5,11 +5,13 @@ import sys
 from typing import Any, NewType
 from uuid import UUID
 
+import pydantic
 import pytest
 
-from ankka.codec import DONE, Codec, Done, EncodingError, default_codec_for, json_codec
+from ankka.codec import DONE, Codec, CodecError, Done, EncodingError, default_codec_for, json_codec
+from ankka.codecs.by_value import payload_of
 from ankka.protocol.payload import BYTES, JSON, NOTHING, TEXT, Payload
-from tests.unit.codec.codec_samples import Added, Event, Mode, Order
+from tests.unit.codec.codec_samples import Added, Event, Mode, Order, Removed
 
 Name = NewType("Name", str)
 
@@ -108,6 +110,34 @@ def test_whole_value_of_another_type_is_refused(annotation: Any, value: Any) -> 
         default_codec_for(annotation).encode_payload(value)
 
 
+BY_VALUE: list[tuple[Any, bytes]] = [
+    ("a", b"a"),
+    ([1, "a", None, 1.5, {"b": [True]}], b'[1,"a",null,1.5,{"b":[true]}]'),
+    ([], b"[]"),
+    ({}, b"{}"),
+    (set[str](), b"[]"),
+    ((), b"[]"),
+    ([Added("a"), Added("b")], b'[{"item":"a","quantity":1},{"item":"b","quantity":1}]'),
+    ([Added("a"), Removed("b"), None], b'[{"type":"Added","item":"a","quantity":1},{"type":"Removed","item":"b"},null]'),
+    ({UUID(int=1): {Added("b"), Added("a")}}, b'{"00000000-0000-0000-0000-000000000001":[{"item":"a","quantity":1},{"item":"b","quantity":1}]}'),
+    ((1, Added("a"), {"b", "a"}), b'[1,{"item":"a","quantity":1},["a","b"]]'),
+    ([[Added("a")], []], b'[[{"item":"a","quantity":1}],[]]'),
+    ({3: "a"}, b'{"3":"a"}'),
+    (frozenset({2, 1}), b"[1,2]"),
+]
+
+
+@pytest.mark.parametrize(("value", "data"), BY_VALUE, ids=[str(number) for number in range(len(BY_VALUE))])
+def test_a_value_of_no_declared_type_is_encoded_by_what_it_is(value: Any, data: bytes) -> None:
+    assert payload_of(value).data == data
+
+
+@pytest.mark.parametrize("value", [object(), [object()], {1: 1j}, ["\ud800"], [Added("a"), {"b": "c"}], float("nan"), {("a", 1): 2}])
+def test_a_value_of_no_declared_type_that_cannot_be_encoded_is_refused(value: Any) -> None:
+    with pytest.raises((EncodingError, CodecError)):
+        payload_of(value)
+
+
 def test_manifest_travels_with_the_payload() -> None:
     assert json_codec(Event, "cart-event").encode_payload(Added("a")).manifest == "cart-event"
 
@@ -144,6 +174,15 @@ def test_fingerprint_changes_with_the_form_of_the_data_and_not_otherwise() -> No
     assert json_codec(Order, "a").fingerprint() == json_codec(Order, "b").fingerprint()
     assert json_codec(Order, "a").fingerprint() != json_codec(Event, "a").fingerprint()
     assert json_codec(set[int], "a").fingerprint() != json_codec(list[int], "a").fingerprint()
+
+
+def test_an_edited_docstring_does_not_change_the_fingerprint() -> None:  # F73
+    def model(words: str, of: Any = str) -> Codec[Any]:
+        cls: Any = pydantic.create_model("Model", __doc__=words, description=(of, pydantic.Field(description=words)))
+        return json_codec(cls, "a")
+
+    assert model("One.").schema() != model("Two.").schema()
+    assert model("One.").fingerprint() == model("Two.").fingerprint() != model("One.", int).fingerprint()
 
 
 def test_importing_the_codecs_does_not_load_pydantic() -> None:
