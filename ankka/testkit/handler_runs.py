@@ -1,59 +1,45 @@
-"""Runs a handler for a test, to its end, whether or not an event loop is running."""
+"""What the kits share in calling a handler: its name, its input as a caller sends it, its reply as a caller gets it."""
 
-import asyncio
-import contextvars
-import inspect
-import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
-from ankka.calls.caller import Origin
-from ankka.client import ComponentClient
 from ankka.codec import DONE
+from ankka.definition.build import definition_of
 from ankka.definition.definitions import ComponentDefinition, HandlerDefinition
 from ankka.definition.hints import takes_none
 from ankka.definition.marks import marks_of
+from ankka.definition.settings import microseconds
+from ankka.protocol import keys
 from ankka.protocol.payload import NOTHING, Payload
-from ankka.testkit.scripted_calls import Script, ScriptedLink, codec_for
+from ankka.protocol.spec import ComponentKind
+from ankka.testkit.scripted_calls import codec_for
+
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+"""When simulated time begins, unless a test says otherwise."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_KITS = {
+    ComponentKind.WORKFLOW: ("a workflow", "WorkflowTestKit"),
+    ComponentKind.EVENT_SOURCED_ENTITY: ("an event sourced entity", "EventSourcedTestKit"),
+    ComponentKind.KEY_VALUE_ENTITY: ("a key value entity", "KeyValueTestKit"),
+}
 
 
-def run_scripted(script: Script, origin: Origin, run: Callable[[ComponentClient], Any]) -> Any:
-    """What `run` comes to with a client the script answers; an unscripted call fails even if the handler caught it."""
-
-    async def main() -> Any:
-        link = ScriptedLink(script)
-        try:
-            result = run(ComponentClient.inside(link, origin))
-            return await result if inspect.isawaitable(result) else result
-        finally:
-            if link.problem is not None:
-                raise link.problem
-
-    return _run(main)
+def definition_for(component: type[Any], kind: ComponentKind) -> ComponentDefinition:
+    """The definition of a component of that kind; `TypeError` if it is of another."""
+    definition = definition_of(component)
+    if definition.kind is not kind:
+        what, kit = _KITS[definition.kind]
+        raise TypeError(f"{component.__name__} is {what}, not {_KITS[kind][0]}; use {kit}.of({component.__name__})")
+    return definition
 
 
-def _run(main: Callable[[], Any]) -> Any:
-    """Run in a loop of its own; where one runs already, in a thread with the caller's context variables."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(main())
-    outcome: list[Any] = []
-    context = contextvars.copy_context()
-
-    def in_thread() -> None:
-        try:
-            outcome.append((True, asyncio.run(main())))
-        except BaseException as error:
-            outcome.append((False, error))
-
-    thread = threading.Thread(target=context.run, args=(in_thread,), name="ankka-test-kit")
-    thread.start()
-    thread.join()
-    returned, value = outcome[0]
-    if returned:
-        return value
-    raise value
+def instant_of(now: datetime | None) -> int:
+    """A simulated beginning in µs; `ValueError` for a time without a zone."""
+    given = BEGAN if now is None else now
+    if given.tzinfo is None:
+        raise ValueError(f"now={given!r} has no time zone; write datetime(…, tzinfo=UTC)")
+    return microseconds(given - _EPOCH)
 
 
 def handler_name(handler: "str | Callable[..., Any]") -> str:
@@ -80,3 +66,8 @@ def decoded_reply(handler: HandlerDefinition, payload: Payload) -> Any:
     if payload.content_type == NOTHING and not payload.data and not takes_none(handler.reply):
         return DONE
     return handler.reply_codec.decode_payload(payload)
+
+
+def key_of(definition: ComponentDefinition, entity_id: str, key: str | None) -> bytes | None:
+    """A caller's idempotency key as it goes over the wire."""
+    return None if key is None else keys.of_caller(definition.component_id, entity_id, key)

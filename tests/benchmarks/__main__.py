@@ -15,7 +15,11 @@ from pathlib import Path
 
 import psutil
 
-DEFAULT = ("plain:1:600", "plain:16:4000", "plain:64:8000", "plain:256:8000", "starts:64:8000", "queries:64:20000")
+DEFAULT = (
+    "plain:1:600", "plain:16:4000", "plain:64:8000", "plain:256:8000", "starts:64:8000", "queries:64:20000",
+    "calling:64:4000", "keyless:64:4000", "deposits:64:8000", "keyed:64:8000",
+)  # fmt: skip
+"""`calling` and `keyed` beside the same work without keys: what keys cost."""
 READY_WITHIN = 20.0
 
 

@@ -14,7 +14,7 @@ from datetime import timedelta
 
 from ankka.client import ComponentClient
 from ankka.service import Ankka
-from tests.benchmarks.workloads import PlainTransfer, Transfer
+from tests.benchmarks.workloads import CallingTransfer, KeylessTransfer, PlainTransfer, Transfer, Wallet
 
 WARM_UP = 200
 PATIENCE = timedelta(seconds=60)
@@ -64,14 +64,51 @@ def queries(client: ComponentClient) -> Callable[[int], Awaitable[None]]:
     return one
 
 
-WORKLOADS = {"plain": plain, "starts": starts, "queries": queries}
+def calling(component: str) -> Callable[[ComponentClient], Callable[[int], Awaitable[None]]]:
+    """Start a transfer between two wallets of its own, await its end."""
+
+    def of(client: ComponentClient) -> Callable[[int], Awaitable[None]]:
+        async def one(number: int) -> None:
+            calls = client.for_workflow(component, f"{component}{number}")
+            await calls.call("start").invoke(Transfer(f"{component}{number}a", f"{component}{number}b", 10))
+            await calls.await_end(PATIENCE, reply=Transfer)
+
+        return one
+
+    return of
+
+
+def deposits(key: bool) -> Callable[[ComponentClient], Callable[[int], Awaitable[None]]]:
+    """Deposit into one of 200 wallets that have lived, with a key of the caller's or without."""
+
+    def of(client: ComponentClient) -> Callable[[int], Awaitable[None]]:
+        async def one(number: int) -> None:
+            call = client.for_event_sourced_entity("wallet", f"w{number % WARM_UP}").call("add")
+            await (call.with_idempotency_key(f"deposit {number}") if key else call).invoke(1, reply=int)
+
+        return one
+
+    return of
+
+
+WORKLOADS = {
+    "plain": plain,
+    "starts": starts,
+    "queries": queries,
+    "calling": calling("calling"),
+    "keyless": calling("keyless"),
+    "deposits": deposits(key=False),
+    "keyed": deposits(key=True),
+}
 
 
 async def measure(workload: str, in_flight: int, total: int) -> dict[str, float]:
     """One run."""
-    hosting = asyncio.create_task(Ankka.service().register(PlainTransfer).listen())
+    service = Ankka.service().register(PlainTransfer).register(CallingTransfer).register(KeylessTransfer).register(Wallet)
+    hosting = asyncio.create_task(service.listen())
     async with ComponentClient(os.environ["ANKKA_SIDECAR"]) as client:
         await closed_loop(WARM_UP, min(in_flight, WARM_UP), plain(client), 0)
+        await closed_loop(WARM_UP, min(in_flight, WARM_UP), deposits(key=False)(client), 0)
         before, began = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
         seconds = await closed_loop(total, in_flight, WORKLOADS[workload](client), WARM_UP)
         wall = time.perf_counter() - began

@@ -1,9 +1,13 @@
 """The key value kit on a profile."""
 
+from datetime import timedelta
+
 import pytest
 
-from ankka.codec import DONE
+from ankka.codec import DONE, Done
 from ankka.effects.common import Error, ErrorCode
+from ankka.effects.key_value import KeyValueEffect
+from ankka.key_value_entity import command
 from ankka.testkit import KeyValueTestKit
 from ankka.testkit.key_value_kit import KeyValueCall
 from tests.unit.profile import Profile, ProfileEntity
@@ -53,5 +57,25 @@ def test_an_input_of_another_type() -> None:
 
 
 def test_another_kind_of_entity_is_refused() -> None:
-    with pytest.raises(TypeError, match="CartEntity is no key value entity; use EventSourcedTestKit"):
+    with pytest.raises(TypeError, match=r"CartEntity is an event sourced entity, not a key value entity; use EventSourcedTestKit\.of\(CartEntity\)"):
         KeyValueTestKit.of(CartEntity)  # type: ignore[arg-type]  # pyright: ignore
+
+
+class SessionEntity(ProfileEntity):
+    component_id = "session"
+
+    @command("touch-for-a-while")
+    def touch_for_a_while(self) -> KeyValueEffect[Profile | None, Done]:
+        return self.effects.update_state(Profile("there")).expire_after(timedelta(minutes=15)).then_reply(lambda _: DONE)
+
+
+def test_it_expires_when_its_time_is_over() -> None:
+    kit = KeyValueTestKit.of(SessionEntity, "s1")
+    kit.call("touch-for-a-while")
+    kit.advance(timedelta(minutes=10))
+    kit.call("touch-for-a-while")
+    kit.advance(timedelta(minutes=15, microseconds=-1))
+    assert kit.state == Profile("there")
+    kit.advance(timedelta(microseconds=1))  # F92
+    assert (kit.state, kit.sequence, kit.deleted) == (Profile("s1"), 0, True)
+    assert [entry.type for entry in kit.journal] == ["updated", "updated", "deleted"]
