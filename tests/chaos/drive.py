@@ -36,6 +36,8 @@ class Told:
     unknown: Counter[str] = field(default_factory=Counter[str])
     notes: list[str] = field(default_factory=list[str])
     unknown_notes: list[str] = field(default_factory=list[str])
+    keyed_notes: list[str] = field(default_factory=list[str])
+    """Noted with a key, as often as it took: there once each."""
 
 
 class Drive:
@@ -95,13 +97,15 @@ class Drive:
 
     # --- calls -----------------------------------------------------------------------------------------------------
 
-    def ask(self, method: str, path: str, body: Any = None) -> httpx.Response | None:
-        """One request; `None` if it is unknown what became of it."""
+    def ask(self, method: str, path: str, body: Any = None, *, key: str = "", content: bytes = b"") -> httpx.Response | None:
+        """One request, with `body` or these bytes of JSON; `None` if it is unknown what became of it."""
+        headers = {**({"Idempotency-Key": key} if key else {}), **({"Content-Type": "application/json"} if content else {})}
+        sent: dict[str, Any] = {"content": content} if content else {"json": body} if body is not None else {}
         until = time.monotonic() + WITHIN
         while True:
             self.heal()
             try:
-                answer = self.sidecar.http.request(method, path, **({"json": body} if body is not None else {}))
+                answer = self.sidecar.http.request(method, path, headers=headers, **sent)
             except httpx.ConnectError:
                 assert time.monotonic() < until, f"{method} {path}: no sidecar answers within {WITHIN:g} s"
                 continue  # nothing was sent
@@ -161,6 +165,20 @@ class Drive:
         else:
             assert (answer.status_code, text[:2]) == (400, "no"), answer.text
 
+    def note_keyed(self, instance: str, text: str) -> None:
+        """Note a text with a key, twice: the second time with other bytes that mean the same."""
+        self.told.keyed_notes.append(text)
+        replies: set[str] = set()
+        for content in (f'"{text}"', f'  "{text}" '):
+            until = time.monotonic() + WITHIN
+            while (answer := self.ask("POST", f"/v1/trip/{instance}/note", key=f"key of {text}", content=content.encode())) is None:
+                assert time.monotonic() < until, f"{text}: no answer within {WITHIN:g} s"
+            assert answer.status_code == 200, answer.text
+            replies.add(answer.text)
+        assert len(replies) == 1, f"I4: one key, one reply, found {replies}"
+        other = self.ask("POST", f"/v1/trip/{instance}/note", "another", key=f"key of {text}")
+        assert other is None or other.status_code == 409, other.text
+
     def add(self, purse: str, amount: int) -> None:
         """Add to a purse once; what is not positive is refused."""
         answer = self.ask("POST", f"/v1/purse/{purse}/add", amount)
@@ -197,6 +215,7 @@ class Drive:
         for number in range(3):
             self.note("noted", f"note {number}")
             self.note("noted", f"no note {number}")
+        self.note_keyed("noted", "keyed note")
         self.read("/v1/trip/noted/show")
 
     def _operators(self) -> None:

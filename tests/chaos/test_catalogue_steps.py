@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import signal
-import socket
 import threading
 import time
 from collections.abc import Generator
@@ -20,6 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 from ankka.process.address import Address
 from ankka.protocol.attempt import Token
 from ankka.protocol.frames import PROTOCOL_VERSION, EndRun, Frame, Hello, StepAck, StepDone, Welcome
+from ankka.protocol.process_identity import pid_space
 from ankka.protocol.wire import Outbox, decode_to_process
 from tests.chaos.catalogue import HELD, SERVICE
 from tests.chaos.catalogue_stand import Catalogue
@@ -48,7 +48,7 @@ def test_w4_results_in_reverse_order_reach_their_own_instances(programs: Program
 def _peer(url: str) -> Generator[ClientConnection]:
     """A process of the same service that has said hello, and is written by hand from then on."""
     with connect(Address.parse(url).session_url, compression=None, proxy=None) as connection:
-        _send(connection, Hello(PROTOCOL_VERSION, "test", "peer", f"peer-{time.monotonic_ns()}", socket.gethostname(), 1, "", SERVICE.spec()))
+        _send(connection, Hello(PROTOCOL_VERSION, "test", "peer", f"peer-{time.monotonic_ns()}", pid_space(), 1, "", SERVICE.spec()))
         assert isinstance(_received(connection)[0], Welcome)
         yield connection
 

@@ -28,6 +28,8 @@ VISITS: Final = {
     "cancel.before-send": 1,
     "fold.before-send": 2,
     "merge.before-send": 1,
+    "fingerprint.before-send": 2,
+    "find.before": 3,
     "ack.before-send": 36,
     "reply.before-send": 82,
     "snapshot.before": 1,

@@ -67,14 +67,10 @@ class TripWorkflow(Workflow[Trip]):
     settings = WorkflowSettings(
         default_step_timeout=timedelta(seconds=20),
         steps={
-            # A call that a kill cuts off is a fault of the step, as it may have been done: such a step has retries.
-            "call": StepSettings(recovery=Recovery(max_retries=3)),
             "retry": StepSettings(recovery=Recovery(max_retries=1)),
             "fail": StepSettings(recovery=Recovery(max_retries=1, failover_to="undo")),
-            "undo": StepSettings(recovery=Recovery(max_retries=3)),
             "slow": StepSettings(timeout=timedelta(milliseconds=150), recovery=Recovery(failover_to="late")),
             "once": StepSettings(once=True, recovery=Recovery(failover_to="late")),
-            "merge": StepSettings(recovery=Recovery(max_retries=3)),
         },
     )
 
