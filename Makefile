@@ -19,7 +19,7 @@ RUN := $(VENV)/bin/python
 # The stamp holds the folder it was made in: a venv that was moved, or whose interpreter is gone, is made anew.
 READY := $(shell test "$$(cat $(STAMP) 2>/dev/null)" = "$(CURDIR)" && $(RUN) -c "" 2>/dev/null && echo yes)
 
-.PHONY: help setup lock demo check test bench sim format lint types clean FORCE
+.PHONY: help setup lock demo docs check test bench sim format lint types clean FORCE
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -66,13 +66,17 @@ lock: ## resolve the dependencies anew into requirements.lock (UPGRADE=1: to the
 	echo "lock: resolving"; \
 	"$$python" -m venv "$$folder"; \
 	"$$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$(UV)"; \
-	"$$folder/bin/uv" --no-config pip compile pyproject.toml --quiet --all-extras --group dev --universal --python-version 3.11 \
+	"$$folder/bin/uv" --no-config pip compile pyproject.toml --quiet --all-extras --group dev --group docs --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header $(if $(UPGRADE),--upgrade) --output-file requirements.lock
 	@$(MAKE) setup
 	@$(RUN) -m pytest -q tests/arch/test_lock.py
 
 demo: setup ## the checkout sample for real: charged, compensated, paused, and killed in the middle of a step
 	@$(RUN) -m samples.checkout.demo
+
+docs: setup ## build the documentation into site/; a warning or a broken link fails it
+	@$(RUN) -m sphinx --quiet --fail-on-warning --keep-going --fresh-env -c docs . site
+	@echo "docs: open site/index.html"
 
 lint: setup
 	@echo "== format and lint (ruff)"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [ROOT / "README.md", ROOT / "samples" / "checkout" / "README.md", *DOCS]
+DOCS = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "how-to").glob("*.md")])
+PAGES = [ROOT / "README.md", *sorted((ROOT / "samples").glob("*/README.md")), *DOCS]
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class Terminal:
             "PYTHONWARNINGS": "error",
             "NO_COLOR": "1",
             "COLUMNS": "200",
+            "PYTEST_ADDOPTS": "-p no:asyncio",  # it is in our venv for a test of its own, and asks every run for a setting
         }
 
     def __enter__(self) -> Self:

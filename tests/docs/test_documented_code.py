@@ -14,6 +14,8 @@ from tests.docs.markdown import DOCS, PAGES, ROOT, blocks_of, files, page_name, 
 from tests.docs.python_page import PythonPage
 from tests.docs.terminal import Terminal
 
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -43,7 +45,7 @@ def test_the_python_of(page: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)  # dozens of programs are started one after the other; a busy machine needs its time
-@pytest.mark.parametrize("page", pages_with("console"), ids=page_name)
+@pytest.mark.parametrize("page", [page for page in pages_with("console") if page != TUTORIAL], ids=page_name)
 def test_the_commands_of(page: Path, folder: Path) -> None:
     with Terminal(folder) as terminal:
         for block in blocks_of(page, "console"):
@@ -52,7 +54,26 @@ def test_the_commands_of(page: Path, folder: Path) -> None:
         terminal.end()
 
 
-def test_the_readme_shows_the_workflow_of_getting_started() -> None:
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_the_tutorial_in_an_empty_folder(tmp_path: Path) -> None:
+    """Followed word for word: each file is saved, and each command typed, where it stands."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    with Terminal(folder) as terminal:
+        for block in blocks_of(TUTORIAL, "python", "console"):
+            if block.file is not None:
+                (folder / block.file).write_text(block.text, encoding="utf-8")
+            elif block.note != "skip":
+                terminal.run(block)
+        terminal.end()
+
+
+def test_the_tutorial_has_nothing_but_files_and_commands() -> None:
+    assert {block.note.partition("=")[0] for block in blocks_of(TUTORIAL, "python", "console")} == {"", "file", "skip"}
+
+
+def test_the_readme_shows_the_workflow_of_the_tutorial() -> None:
     assert blocks_of(ROOT / "README.md", "python")[0].text == files()["order.py"]
 
 
@@ -71,7 +92,8 @@ def test_links_of(page: Path) -> None:
 
 def test_every_page_is_in_the_index() -> None:
     linked = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    assert [page.name for page in DOCS if page.name != "index.md" and f"({page.name})" not in linked] == []
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in DOCS} - {"index.md"}
+    assert {page for page in pages if f"({page})" not in linked} == set()
 
 
 def test_the_settings_table_is_that_of_the_sidecar() -> None:
