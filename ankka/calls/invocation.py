@@ -1,12 +1,14 @@
 """One call to one handler, ready to be made: by name, or typed by the handler's own method."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from ankka.calls.caller import Caller, Target
+from ankka.calls.then_ending import CommandToEnd, EndInvocation, TypedEndInvocation
 from ankka.codec import DONE, Done, default_codec_for
+from ankka.codecs.by_value import payload_of
 from ankka.protocol.payload import BYTES, NOTHING, TEXT, Payload
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,32 @@ class _Call:
     def with_metadata(self, metadata: Mapping[str, str]) -> Self:
         """A copy that sends `metadata` along; the handler reads it as `self.context.metadata`."""
         return replace(self, _caller=self._caller.with_metadata(metadata))
+
+    def with_idempotency_key(self, key: str | None) -> Self:
+        """A copy that is done once for `key`, however often it is sent, within the sidecar's `--idempotency-retention`.
+
+        The same key and input again get the stored reply, another input or handler `CONFLICT`. A refusal is not stored:
+        it may be tried again with the same key. A key is the instance's own, printable text of 1 to 255 bytes, else
+        `ValueError`. Outside a step, calls have no key unless you give one::
+
+            await client.for_workflow("checkout", "c1").call("start").with_idempotency_key("order-7").invoke("ok")
+
+        In a step, and in a command that came with a key, a key is derived for each call, so that a retry of the step
+        does not repeat it; `None` opts out: such a call is made again in each attempt.
+        """
+        return replace(self, _caller=self._caller.with_idempotency_key(self._target, key))
+
+    def named(self, name: str) -> Self:
+        """A copy that is told from the step's other calls by `name` instead of by its input.
+
+        For an input that differs from attempt to attempt: the call is done once all the same, and another input than
+        the one it was done with is refused with `CONFLICT`. The same name again, to the same handler of the same
+        instance, is the same call and gets the same reply. Only in a step, and in a command that came with a key;
+        `RuntimeError` elsewhere::
+
+            await self.context.client.for_event_sourced_entity("wallet", "w1").call("charge").named("fee").invoke(fee)
+        """
+        return replace(self, _caller=self._caller.named(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +92,14 @@ class Invocation(_Call):
     def invoke_sync(self, input: object = None, *, reply: Any = Done) -> Any:
         """`invoke` for sync steps and other threads; `RuntimeError` in a thread that runs an event loop."""
         return self._caller.wait_for(self.invoke(input, reply=reply), "invoke")
+
+    def then_await_end(self, timeout: timedelta) -> EndInvocation:
+        """The call, and then the end of the workflow's run that it starts or redirects, awaited for at most `timeout`::
+
+        calls = client.for_workflow("checkout", "c1")
+        end = await calls.call("start").then_await_end(timedelta(seconds=30)).invoke("ok", reply=Checkout)
+        """
+        return EndInvocation(CommandToEnd(self._caller, self._target, self._handler, timeout), encoded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +137,24 @@ class TypedInvocation(_Call, Generic[P, R]):
         return takes.codec.encode_payload(values[0])
 
 
+@dataclass(frozen=True, slots=True)
+class WorkflowInvocation(TypedInvocation[P, R], Generic[P, R, S]):
+    """A typed call of a workflow, whose state's type is known too."""
+
+    _decode: Callable[[Payload], S]
+
+    def then_await_end(self, timeout: timedelta) -> TypedEndInvocation[P, S]:
+        """The call, and then the end of the run that it starts or redirects, awaited for at most `timeout`::
+
+        calls = client.for_workflow(CheckoutWorkflow, "c1")
+        end = await calls.call(CheckoutWorkflow.start).then_await_end(timedelta(seconds=30)).invoke("ok")
+        """
+        return TypedEndInvocation(CommandToEnd(self._caller, self._target, self._handler, timeout), self._encoded, self._decode)
+
+
 def encoded(value: object) -> Payload | None:
     """A value as a handler's input, by its own type; `None` is no input."""
-    return None if value is None else default_codec_for(type(value)).encode_payload(value)
+    return None if value is None else payload_of(value)
 
 
 def decoded(payload: Payload, reply: Any, target: Target, handler: str) -> Any:

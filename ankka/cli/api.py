@@ -32,12 +32,13 @@ class Answer(NamedTuple):
 
 
 class Api:
-    """One sidecar, for the time of one command; a context manager."""
+    """One sidecar, for the time of one command; a context manager. `key` is the idempotency key of what it posts."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Found, key: str | None = None) -> None:
         import httpx
 
         self.found = found
+        self._key = key
         unix = found.address.unix_path
         tls = found.address.url.startswith("https")
         # No proxies of the environment: a sidecar is on this machine or in this network. Certificates only where they are used.
@@ -78,12 +79,15 @@ class Api:
     ) -> Answer:
         import httpx
 
+        headers = {"Content-Type": body.content_type} if body is not None else {}
+        if self._key is not None and method == "POST":
+            headers["Idempotency-Key"] = self._key
         request = self._client.build_request(
             method,
             path,
             params=query,
             content=body.data if body is not None else None,
-            headers={"Content-Type": body.content_type} if body is not None else None,
+            headers=httpx.Headers(headers, encoding="utf-8"),
             timeout=httpx.USE_CLIENT_DEFAULT if timeout is None else httpx.Timeout(timeout, connect=CONNECT_TIMEOUT),
         )
         try:
@@ -116,7 +120,11 @@ class Api:
 
     def _lost(self, method: str, error: "httpx.TransportError") -> Unreachable:
         reason = str(error) or type(error).__name__
-        unknown = "; the command may have been done, ask for the state before you call again" if method != "GET" else ""
+        unknown = ""
+        if method == "POST" and self._key is not None:
+            unknown = "; call again with the same --idempotency-key, it is then done once"
+        elif method != "GET":
+            unknown = "; the command may have been done, ask for the state before you call again"
         return Unreachable(f"ankka: the sidecar at {self.found} did not answer to the end: {reason}{unknown}")
 
     def _no_sidecar(self, answer: "httpx.Response") -> CommandFailed:

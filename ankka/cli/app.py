@@ -14,7 +14,7 @@ from ankka.cli.failure import CommandFailed
 from ankka.cli.options import AsJson, Component, Failure, InstanceId, Sidecar, Since, Status, Step
 from ankka.version import VERSION
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="ankka",
     add_completion=False,
     no_args_is_help=True,
@@ -93,11 +93,15 @@ def call(
     ] = None,
     as_json: AsJson = False,
     sidecar: Sidecar = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--idempotency-key", metavar="KEY", help="Of a command: called again with the same key it is done once.", show_default=False),
+    ] = None,
 ) -> None:
     """Call a handler and print its reply."""
     from ankka.cli.calling import call
 
-    call(component, instance_id, handler, given, sidecar, as_json=as_json)
+    call(component, instance_id, handler, given, sidecar, as_json=as_json, key=key)
 
 
 @app.command("await")

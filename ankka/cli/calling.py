@@ -13,23 +13,34 @@ from ankka.cli.finding import find
 from ankka.cli.instance import Instance, check_name
 from ankka.cli.shown import on_terminal, say, shown, write_json
 from ankka.protocol.ids import RESERVED_PREFIX
+from ankka.protocol.keys import InvalidKey, of_caller
 from ankka.protocol.payload import BYTES, JSON, TEXT
 
 NOT_TAKEN = 415
 STDIN = "-"
 
 
-def call(component: str, instance_id: str, handler: str, given: str | None, sidecar: str | None, *, as_json: bool) -> None:
-    """Call a handler and print its reply."""
+def call(component: str, instance_id: str, handler: str, given: str | None, sidecar: str | None, *, as_json: bool, key: str | None = None) -> None:
+    """Call a handler and print its reply; `key` is the command's idempotency key."""
     instance = Instance.named(component, instance_id)
     path = instance.path(check_name(handler, "HANDLER"))
     bodies = _bodies(given)
-    with Api(find(sidecar)) as api:
+    _check_key(key)
+    with Api(find(sidecar), key) as api:
         if handler.startswith(RESERVED_PREFIX) and given is None:
             answer = api.get(path)  # the engine's own queries
         else:
             answer = _posted(api, instance, handler, bodies)
     print_reply(answer, as_json=as_json)
+
+
+def _check_key(key: str | None) -> None:
+    if key is None:
+        return
+    try:
+        of_caller("", "", key)
+    except InvalidKey as error:
+        raise typer.BadParameter(f"{error}; leave the option out to call without a key", param_hint="--idempotency-key") from None
 
 
 def print_reply(answer: Answer, *, as_json: bool) -> None:

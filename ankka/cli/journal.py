@@ -15,7 +15,7 @@ from ankka.cli.shown import on_terminal, shown, write_json
 if TYPE_CHECKING:
     from ankka_sidecar.verify import Report, Violation
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Work on a journal itself.")
+app: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Work on a journal itself.")
 
 _UNCLEAN = 1
 _WIDTH = 10

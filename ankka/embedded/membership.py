@@ -16,7 +16,7 @@ from ankka.embedded.start_lock import start_lock
 from ankka.process.address import Address
 from ankka.protocol.process_identity import pid_started
 
-logger = logging.getLogger("ankka")
+logger: logging.Logger = logging.getLogger("ankka")
 
 GOODBYE_SEEN_WITHIN = 0.5
 """Seconds for the sidecar to notice that this process has left; after that, others are still attached."""

@@ -5,6 +5,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ankka.embedded.folder import Folder, SidecarFile
@@ -49,13 +50,25 @@ class SidecarProgram:
         self._log_size = log_size
 
     @classmethod
-    def start(cls, folder: Folder, http: str) -> "SidecarProgram":
-        """Start it for `folder`, on `http` if that is free, else on the next free port."""
+    def start(
+        cls,
+        folder: Folder,
+        http: str,
+        *,
+        journal: str | None = None,
+        options: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        any_port: bool = True,
+    ) -> "SidecarProgram":
+        """Start it for `folder`, on `http` if that is free, else (with `any_port`) on the next free port.
+
+        `journal` is an address, by default the folder's `journal.db`; `environment` is all of it, by default this process's.
+        """
         check_installed()
         size = folder.log_size()
         # -P: what lies in the user's folder (an `alembic` directory, say) must not stand in for a module of ours.
-        command = [sys.executable, "-P", "-m", "ankka_sidecar", "--journal", f"sqlite:///{folder.journal}", "--http", http, "--port-fallback"]
-        command += ["--embedded", str(folder.sidecar_file)]
+        command = [sys.executable, "-P", "-m", "ankka_sidecar", "--journal", journal or f"sqlite:///{folder.journal}", "--http", http]
+        command += ["--embedded", str(folder.sidecar_file), *(["--port-fallback"] if any_port else []), *options]
         descriptor = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             process = subprocess.Popen(
@@ -64,6 +77,7 @@ class SidecarProgram:
                 stdout=descriptor,
                 stderr=descriptor,
                 cwd=folder.path.parent,
+                env=environment,
                 start_new_session=True,  # a terminal's Ctrl-C must not reach it: it stops when its last process has left
             )
         except OSError as error:
@@ -81,6 +95,22 @@ class SidecarProgram:
     def ended(self) -> bool:
         """Whether it has ended; the system then forgets it."""
         return self._process.poll() is not None
+
+    def kill(self) -> None:
+        """kill -9, and wait for the end; nothing if it has ended."""
+        self._process.kill()
+        self._process.wait()
+
+    async def stop(self, within: float) -> bool:
+        """SIGTERM, and wait for the end; false if it still runs after `within` seconds."""
+        self._process.terminate()
+        try:
+            async with asyncio.timeout(within):
+                while not self.ended:  # noqa: ASYNC110  # a child's end is no event of the loop's without a watcher of its own
+                    await asyncio.sleep(POLL)
+        except TimeoutError:
+            return False
+        return True
 
     async def ready(self) -> SidecarFile:
         """Wait until it listens and has written its file; `SidecarNotStarted` with its last words if it ends before."""

@@ -8,7 +8,8 @@ A step attempt calls only while it runs and is not replaced (I12): what it has u
 asks for later is not sent at all.
 A call waits for a session and for credit, in order. Calls made by a command that runs have room of their own: the
 calls that use up the credit may be waiting for that very command. When a connection is lost, a call that was not
-written, has a key, or changes nothing is sent again; any other may have been done, and says so.
+written, has a key, or changes nothing is sent again; any other may have been done, and says so. So does one with a key
+that could then not be sent again, or was not taken: only a call that was certainly not done is `UNAVAILABLE`.
 """
 
 import asyncio
@@ -28,6 +29,8 @@ from ankka.protocol.wire import FrameTooLarge
 
 ANSWER_GRACE = 1.0
 """Seconds beyond a call's time in which the sidecar's own answer is still awaited: it knows more than a timer here."""
+NOT_TAKEN = (ErrorCode.UNAVAILABLE, ErrorCode.RESOURCE_EXHAUSTED)
+"""Refusals of a sidecar that has not looked whether a call with a key was done before."""
 
 
 @dataclass(slots=True, eq=False)
@@ -37,6 +40,8 @@ class _Pending:
     answer: asyncio.Future[Payload]
     repeatable: bool
     position: int = field(default=0)
+    doubtful: bool = field(default=False)
+    """Whether an earlier sending, on a connection that was lost, may have been done."""
 
     @property
     def target(self) -> str:
@@ -61,7 +66,7 @@ class CallTable:
         self._spent = 0
         self._waiting: deque[_Pending] = deque()
         self._closed: Error | None = None
-        self.obstacle = "no session with a sidecar yet"
+        self.obstacle: str = "no session with a sidecar yet"
         """Why calls wait, for the message of one whose time is over before it was sent."""
 
     async def ask(self, call: Call, *, repeatable: bool = False) -> Payload:
@@ -131,7 +136,10 @@ class CallTable:
         """The refusal of a call."""
         pending = self._settle(frame.request)
         if pending is not None:
-            _fail(pending, frame.error)
+            if frame.error.code in NOT_TAKEN:
+                _fail_undone(pending, frame.error)
+            else:
+                _fail(pending, frame.error)
 
     def lost(self, obstacle: str) -> None:
         """The session is over: what may be sent again waits for the next one, first come first."""
@@ -139,7 +147,11 @@ class CallTable:
         sent, self._sent, self._spent = list(self._sent.values()), {}, 0
         again: list[_Pending] = []
         for pending in sent:
-            if pending.repeatable or outgoing is None or not outgoing.was_written(pending.position):
+            written = outgoing is None or outgoing.was_written(pending.position)
+            if pending.repeatable or not written:
+                if pending.call.key is not None:
+                    pending.doubtful |= written
+                    pending.call = msgspec.structs.replace(pending.call, fresh=False)
                 again.append(pending)
             else:
                 _fail(
@@ -153,7 +165,7 @@ class CallTable:
         self._closed = error
         self.lost(error.message)
         while self._waiting:
-            _fail(self._waiting.popleft(), error)
+            _fail_undone(self._waiting.popleft(), error)
 
     # --- sending -------------------------------------------------------------------------------------------------
 
@@ -172,10 +184,8 @@ class CallTable:
         try:
             pending.position = self._outgoing.put(call)
         except FrameTooLarge as error:
-            _fail(
-                pending,
-                Error(ErrorCode.TOO_LARGE, f"the call to {pending.target} cannot be sent: {error}", {"size": error.size, "limit": error.limit}),
-            )
+            details = {"size": error.size, "limit": error.limit}
+            _fail_undone(pending, Error(ErrorCode.TOO_LARGE, f"the call to {pending.target} cannot be sent: {error}", details))
             return
         self._sent[call.request] = pending
         self._spent += not call.chain
@@ -224,13 +234,21 @@ class CallTable:
             return
         self._withdraw(pending)
         reason = self.obstacle if self._outgoing is None else f"all {self._credit} calls of this process at once are under way"
-        _fail(pending, Error(ErrorCode.UNAVAILABLE, f"the call to {pending.target} was not sent within its time: {reason}"))
+        _fail_undone(pending, Error(ErrorCode.UNAVAILABLE, f"the call to {pending.target} was not sent within its time: {reason}"))
 
     def _unanswered(self, pending: _Pending) -> None:
         if pending.answer.done():
             return
         self._withdraw(pending)
         _fail(pending, _unknown(f"the sidecar did not answer the call to {pending.target} in time: it may have been done or not"))
+
+
+def _fail_undone(pending: _Pending, error: Error) -> None:
+    """This sending was not done; an earlier one may have been, and that is then what its caller must know (W15)."""
+    if pending.doubtful:
+        before = f"the call to {pending.target} was sent before, on a connection that was lost: it may have been done or not"
+        error = _unknown(f"{error.message}; {before}")
+    _fail(pending, error)
 
 
 def _fail(pending: _Pending, error: Error) -> None:

@@ -48,6 +48,10 @@ class ClientSession:
         keeper.cancel()
         session.calls.close(Error(ErrorCode.UNAVAILABLE, f"the client of {self._address.url} was closed"))
 
+    def hurry(self) -> None:
+        """Connect at once, if it is waiting to try again."""
+        self._opened()[2].hurry()
+
     async def ask(self, call: Call, *, repeatable: bool = False) -> Payload:
         """Make a call; see `CallTable.ask`."""
         return await self._opened()[1].calls.ask(call, repeatable=repeatable)

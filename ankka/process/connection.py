@@ -20,7 +20,7 @@ from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.frames import Frame, Rejected, Welcome
 from ankka.protocol.wire import Outbox, decode_to_process
 
-logger = logging.getLogger("ankka")
+logger: logging.Logger = logging.getLogger("ankka")
 
 FIRST_DELAY = 0.05
 LONGEST_DELAY = 1.0
@@ -69,9 +69,10 @@ class Connection:
         self._token = token
         self._wake = asyncio.Event()
         self._stop = asyncio.Event()
+        self._roused = asyncio.Event()
         self._said: str | None = None
         self._sessions = 0
-        self.opened = asyncio.Event()
+        self.opened: asyncio.Event = asyncio.Event()
         """Set while a session is open."""
         self.address: Address | None = None
         """Where the sidecar was last looked for."""
@@ -107,7 +108,12 @@ class Connection:
     def close(self) -> None:
         """Let `run` write what is queued, say goodbye and return."""
         self._stop.set()
+        self._roused.set()
         self._wake.set()
+
+    def hurry(self) -> None:
+        """There is a sidecar now, for certain: connect at once instead of after the pause between two attempts."""
+        self._roused.set()
 
     # --- one session ---------------------------------------------------------------------------------------------
 
@@ -227,9 +233,10 @@ class Connection:
             return
         try:
             async with asyncio.timeout(seconds):
-                await self._stop.wait()
+                await self._roused.wait()
         except TimeoutError:
             return
+        self._roused.clear()
 
     def _say(self, message: str) -> None:
         """Tell the user once per outage what is wrong, not once per attempt."""

@@ -19,12 +19,12 @@ from ankka.command_error import CommandError
 from ankka.context import CommandContext, StepContext
 from ankka.definition.component import Component
 from ankka.definition.definitions import ComponentDefinition, HandlerDefinition
-from ankka.definition.problems import suggestion
 from ankka.definition.settings import microseconds
 from ankka.effects.common import ABSENT
 from ankka.effects.event_sourced import EventSourcedEffect
 from ankka.effects.key_value import KeyValueEffect
 from ankka.effects.workflow import WorkflowEffect
+from ankka.process.dispatch_fingerprint import fingerprint_of
 from ankka.process.dispatch_values import (
     Create,
     Unusable,
@@ -34,6 +34,7 @@ from ankka.process.dispatch_values import (
     encode_reply,
     encode_target,
     expect_effect,
+    handler_of,
     new_object,
     scope_of,
     sendable,
@@ -104,7 +105,7 @@ def _apply(definition: ComponentDefinition, component: Any, state: Any, event: A
 class _Request:
     """One command or query on its way through its handler."""
 
-    __slots__ = ("_client", "_component", "_create", "_definition", "_frame", "_handler", "_resources", "_state")
+    __slots__ = ("_client", "_component", "_create", "_definition", "_fingerprint", "_frame", "_handler", "_resources", "_state")
 
     def __init__(
         self, definition: ComponentDefinition, frame: RunCommand | RunQuery, client: "ComponentClient | None", resources: Any, create: Create | None
@@ -115,6 +116,7 @@ class _Request:
         self._resources = resources
         self._create = create
         self._handler: HandlerDefinition
+        self._fingerprint = b""
         self._component: Component[Any] | None = None
         self._state: Any = None
 
@@ -136,13 +138,10 @@ class _Request:
 
     def _prepare(self) -> tuple[Any, ...]:
         definition, frame = self._definition, self._frame
-        handler = definition.handlers.get(frame.handler)
-        if handler is None or (isinstance(frame, RunQuery) and not handler.read_only):
-            known = [one.name for one in definition.handlers.values() if one.read_only or isinstance(frame, RunCommand)]
-            kind = "query" if isinstance(frame, RunQuery) else "handler"
-            raise Unusable(f"{definition.component_id!r} has no {kind} {frame.handler!r}{suggestion(frame.handler, known)}", ErrorCode.NOT_FOUND)
-        self._handler = handler
+        self._handler = handler = handler_of(definition, frame.handler, query=isinstance(frame, RunQuery))
         arguments = decode_input(handler.input, frame.input, self._where)
+        if isinstance(frame, RunCommand) and frame.key is not None and not handler.read_only:
+            self._fingerprint = fingerprint_of(handler, arguments, frame.input)
         self._component = component = new_object(definition, frame.instance, self._create)
         self._state = decode_state(definition, component, frame.state)
         context_type = StepContext if definition.kind is ComponentKind.WORKFLOW else CommandContext
@@ -190,7 +189,7 @@ class _Request:
         if encoded is None and self._frame.state is None and not effect.delete:
             # The first effect records the state it began with: a later change of `empty_state` is not to change it.
             encoded = encode(definition.state_codec, state, f"the empty state of {where}")
-        return WorkflowCommandDone(request, reply, encoded, target, effect.delete)
+        return WorkflowCommandDone(request, reply, encoded, target, effect.delete, self._fingerprint)
 
     def _event_sourced_answer(self, effect: EventSourcedEffect[Any, Any, Any]) -> CommandAnswer:
         definition, where, request = self._definition, self._where, self._frame.request
@@ -210,7 +209,7 @@ class _Request:
         reply = encode_reply(effect.reply, self._handler.reply_codec, state, where)
         if not events and not effect.delete and expiry is None:
             return Replied(request, reply)
-        return EntityCommandDone(request, reply, events, encoded, effect.delete, expiry)
+        return EntityCommandDone(request, reply, events, encoded, effect.delete, expiry, self._fingerprint)
 
     def _key_value_answer(self, effect: KeyValueEffect[Any, Any]) -> CommandAnswer:
         definition, where, request = self._definition, self._where, self._frame.request
@@ -223,7 +222,7 @@ class _Request:
         reply = encode_reply(effect.reply, self._handler.reply_codec, state, where)
         if not changed and not effect.delete:
             return Replied(request, reply)
-        return EntityCommandDone(request, reply, (), encoded, effect.delete, None if effect.delete else expiry)
+        return EntityCommandDone(request, reply, (), encoded, effect.delete, None if effect.delete else expiry, self._fingerprint)
 
     def _empty_state(self) -> Any:
         return new_object(self._definition, self._frame.instance, self._create).empty_state()

@@ -11,7 +11,7 @@ import msgspec
 
 from ankka.codec import Codec, Done, EncodingError, default_codec_for
 from ankka.definition.component import Component, Scope
-from ankka.definition.definitions import ComponentDefinition, InputDefinition
+from ankka.definition.definitions import ComponentDefinition, HandlerDefinition, InputDefinition
 from ankka.definition.problems import suggestion
 from ankka.effects.common import Reply, ReplyDone, ReplyFrom, ReplyState, ReplyValue
 from ankka.effects.event_sourced import EventSourcedEffect
@@ -34,7 +34,7 @@ class Unusable(Exception):
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.INTERNAL) -> None:
         super().__init__(message)
-        self.error = Error(code, clean_text(message))
+        self.error: Error = Error(code, clean_text(message))
 
 
 def sendable(error: Error) -> Error:
@@ -69,6 +69,16 @@ def scope_of(component: Component[Any]) -> Scope:
     scope = component.__ankka_scope__
     assert scope is not None
     return scope
+
+
+def handler_of(definition: ComponentDefinition, name: str, *, query: bool = False) -> HandlerDefinition:
+    """The handler of that wire name, which must be a query if one is asked for; `NOT_FOUND` with the nearest name."""
+    handler = definition.handlers.get(name)
+    if handler is None or (query and not handler.read_only):
+        known = [one.name for one in definition.handlers.values() if one.read_only or not query]
+        kind = "query" if query else "handler"
+        raise Unusable(f"{definition.component_id!r} has no {kind} {name!r}{suggestion(name, known)}", ErrorCode.NOT_FOUND)
+    return handler
 
 
 def decode_state(definition: ComponentDefinition, component: Component[Any], payload: Payload | None) -> Any:

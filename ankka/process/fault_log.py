@@ -4,10 +4,13 @@ import logging
 import traceback
 
 from ankka.codec import EncodingError
+from ankka.logs import WorkFilter
 from ankka.process.dispatch_values import Unusable
 from ankka.protocol.errors import clean_text
 
-logger = logging.getLogger("ankka")
+logger: logging.Logger = logging.getLogger("ankka")
+# What Ankka itself logs of a handler says which it is, for structured logs, without any set-up.
+logger.addFilter(WorkFilter())
 
 
 def log_failure(level: int, message: str, error: BaseException) -> None:
@@ -15,16 +18,18 @@ def log_failure(level: int, message: str, error: BaseException) -> None:
 
     Of a refusal of ours only what user code raised below it is shown; mostly that is nothing, and one line says it all.
     """
+    if not logger.isEnabledFor(level):
+        return
     raised = _raised_by_user(error)
     if raised is None:
         logger.log(level, "%s", clean_text(message))
         return
-    written = "".join(traceback.format_exception(raised))
-    cleaned = clean_text(written)
-    if cleaned == written:
+    # Without the frames, which take far longer: what cannot be written is in what the exceptions say.
+    said = "".join(traceback.format_exception(raised, limit=0))
+    if clean_text(said) == said:
         logger.log(level, "%s", message, exc_info=raised)
     else:
-        logger.log(level, "%s\n%s", message, cleaned)
+        logger.log(level, "%s\n%s", message, clean_text("".join(traceback.format_exception(raised))))
 
 
 def _raised_by_user(error: BaseException) -> BaseException | None:

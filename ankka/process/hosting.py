@@ -30,7 +30,7 @@ from ankka.protocol.payload import Payload
 from ankka.protocol.process_identity import this_process
 from ankka.version import SDK
 
-logger = logging.getLogger("ankka")
+logger: logging.Logger = logging.getLogger("ankka")
 
 STOP_WITHIN = 1.0
 """Seconds for cancelled steps to end, after the drain time."""
@@ -56,8 +56,8 @@ class Hosting:
         token: str | None = None,
         drain: float = DRAIN,
     ) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.session = Session(
+        self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
+        self.session: Session = Session(
             this_process(),
             time.monotonic,
             sdk=SDK,
@@ -71,7 +71,7 @@ class Hosting:
         self._work = HandlerWork(self.session, self, components, self._threads, resources, on_loop)
         self._work.overdue.exhausted = self._exhausted
         self.session.work = self._work
-        self.connection = Connection(self.session, locate, token=token)
+        self.connection: Connection = Connection(self.session, locate, token=token)
         self.connection.on_lost = self._begin_grace
         self.connection.on_opened = self._end_grace
         self._grace: asyncio.TimerHandle | None = None

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import NoReturn
 
-logger = logging.getLogger("ankka")
+logger: logging.Logger = logging.getLogger("ankka")
 
 ENDED_WITHIN = 1.0
 """Seconds for cancelled tasks to end."""

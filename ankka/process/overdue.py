@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ankka.protocol.attempt import Token
 
-logger = logging.getLogger("ankka")
+logger: logging.Logger = logging.getLogger("ankka")
 
 
 class ThreadsExhausted(Exception):

@@ -31,21 +31,30 @@ from ankka.process.settings import drain_time
 if TYPE_CHECKING:
     from ankka.client import ComponentClient
 
-logger = logging.getLogger("ankka")
+logger: logging.Logger = logging.getLogger("ankka")
 
 INTERRUPTED = 130
 """The exit code after a second Ctrl-C, as shells have it."""
 
 
 class BadAddress(ValueError):
-    """`ANKKA_SIDECAR` is no address of a sidecar."""
+    """`ANKKA_SIDECAR`, or the address that was given instead, is no address of a sidecar."""
 
 
 class RunningService:
     """A service between `open` and `close`; also `async with`. Its `client` calls through the process's session."""
 
-    def __init__(self, components: Mapping[str, Hosted], lifespan: Lifespan | None, steps: int, sync_steps: int, drain: timedelta | None) -> None:
+    def __init__(
+        self,
+        components: Mapping[str, Hosted],
+        lifespan: Lifespan | None,
+        steps: int,
+        sync_steps: int,
+        drain: timedelta | None,
+        address: str | None = None,
+    ) -> None:
         self._components = components
+        self._address = address
         self._lifespan = lifespan
         self._steps, self._sync_steps = steps, sync_steps
         self._drain = drain_time() if drain is None else drain.total_seconds()
@@ -89,6 +98,12 @@ class RunningService:
         """How many step attempts run here now."""
         return 0 if self._hosting is None else sum(1 for _ in self._hosting.session.attempts.running())
 
+    @property
+    def failure(self) -> BaseException | None:
+        """What ended its session for good, if anything did: `SessionRejected`, `ThreadsExhausted`."""
+        keeper = self._keeper
+        return keeper.exception() if keeper is not None and keeper.done() and not keeper.cancelled() else None
+
     async def open(self) -> None:
         """Enter the lifespan, find or start the sidecar, begin to connect."""
         try:
@@ -99,6 +114,11 @@ class RunningService:
         except BaseException:
             await self.close()
             raise
+
+    def hurry(self) -> None:
+        """Connect at once, if it is waiting to try again."""
+        if self._hosting is not None:
+            self._hosting.connection.hurry()
 
     async def attached(self) -> None:
         """Wait until the sidecar has taken this process; `SessionRejected` if it refuses."""
@@ -138,12 +158,12 @@ class RunningService:
                 await self._stack.aclose()
 
     async def _locator(self) -> "Callable[[], Any]":
-        url = os.environ.get("ANKKA_SIDECAR", "").strip()
-        if url:
+        url = self._address if self._address is not None else os.environ.get("ANKKA_SIDECAR", "").strip()
+        if url or self._address is not None:
             try:
                 address = Address.parse(url)
             except ValueError as error:
-                raise BadAddress(f"ANKKA_SIDECAR: {error}") from None
+                raise BadAddress(f"{'ANKKA_SIDECAR' if self._address is None else 'sidecar'}: {error}") from None
 
             async def fixed() -> Address:
                 return address

@@ -29,6 +29,7 @@ from ankka.protocol.frames import (
     CancelRequest,
     CancelStep,
     Drain,
+    Fingerprint,
     Fold,
     Frame,
     Hello,
@@ -48,16 +49,16 @@ from ankka.protocol.process_identity import ProcessIdentity
 from ankka.protocol.spec import ComponentSpec
 from ankka.protocol.wire import FrameTooLarge
 
-logger = logging.getLogger("ankka")
+logger: logging.Logger = logging.getLogger("ankka")
 
-HandlerRequest = RunCommand | RunQuery | Fold | Merge
+HandlerRequest = RunCommand | RunQuery | Fold | Merge | Fingerprint
 
 
 class Work(Protocol):
     """What runs a process's handlers; answers go to the session by `answer` and `answer_step`."""
 
     def request(self, frame: HandlerRequest) -> None:
-        """Run a command, a query, a fold or a merge."""
+        """Run a command, a query, a fold or a merge, or fingerprint an input."""
         ...
 
     def cancel_request(self, request: int) -> None:
@@ -95,15 +96,15 @@ class Session:
         self._clock = clock
         self._sdk, self._service, self._components = sdk, service, components
         self._steps, self._threads = steps, threads
-        self.attempts = AttemptTable(clock)
-        self.calls = CallTable(clock, self.attempts.why_no_calls)
+        self.attempts: AttemptTable = AttemptTable(clock)
+        self.calls: CallTable = CallTable(clock, self.attempts.why_no_calls)
         self.work: Work | None = None
         self.welcome: Welcome | None = None
         """The limits of the present session, or of the last one."""
-        self.heard_at = clock()
+        self.heard_at: float = clock()
         """When a frame last came in."""
-        self.draining = False
-        self.acknowledged = asyncio.Event()
+        self.draining: bool = False
+        self.acknowledged: asyncio.Event = asyncio.Event()
         """Set whenever no answer waits for its acknowledgement."""
         self.acknowledged.set()
         self._outgoing: Outgoing | None = None
@@ -113,6 +114,7 @@ class Session:
             RunQuery: self._request,
             Fold: self._request,
             Merge: self._request,
+            Fingerprint: self._request,
             RunStep: self._run_step,
             CancelStep: self._cancel_step,
             CancelRequest: self._cancel_request,

@@ -17,7 +17,7 @@ import traceback
 from ankka.process.running import OnLoop, Running, in_words
 from ankka.protocol.frames import RunStep
 
-logger = logging.getLogger("ankka")
+logger: logging.Logger = logging.getLogger("ankka")
 
 LOOK_EVERY = 0.5
 BLOCKED_AFTER = 1.0

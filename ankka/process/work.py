@@ -1,7 +1,7 @@
 """Runs what a session asks for through dispatch, and sends the answers back.
 
-A sync command or query, a fold or a merge is answered at once, without a task. An async one, and every step, is a
-task; sync steps run in threads, where a task of their own waits for them.
+A sync command or query, a fold, a merge or a fingerprint is answered at once, without a task. An async one, and every
+step, is a task; sync steps run in threads, where a task of their own waits for them.
 """
 
 import asyncio
@@ -9,9 +9,13 @@ import time
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
+import msgspec
+
+from ankka.calls.call_keys import CallKeys
 from ankka.calls.caller import CallLink, Origin
 from ankka.client import ComponentClient
 from ankka.process.dispatch import CommandAnswer, QueryAnswer, fold, run_command, run_query
+from ankka.process.dispatch_fingerprint import fingerprint
 from ankka.process.dispatch_merge import merge
 from ankka.process.dispatch_step import run_step
 from ankka.process.overdue import OverdueAttempts
@@ -21,10 +25,12 @@ from ankka.process.session import HandlerRequest, Session
 from ankka.process.threads import StepThreads
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import Fold, Merge, Refused, RunCommand, RunQuery, RunStep, StepStopped
+from ankka.protocol.frames import Fingerprint, Fold, Merge, Refused, RunCommand, RunQuery, RunStep, StepDone, StepStopped
 
 COUNT_AGAIN = 0.5
 """Seconds after which who waits for the running steps looks which of them do not end."""
+CALLS_TOLD = 1_000
+"""Calls of an attempt that its answer lists at most: 35 bytes each, of the 64 KiB that a frame has beside its payload."""
 CANCEL_GRACE = 5_000_000
 """µs a cancelled attempt has, where no sidecar has said otherwise yet."""
 
@@ -44,19 +50,21 @@ class HandlerWork:
         self._steps: dict[Token, tuple[RunStep, asyncio.Task[None]]] = {}
         self._reasons: dict[Token, str] = {}
         self._on_loop = on_loop
-        self.overdue = OverdueAttempts(link.loop, threads.size)
+        self.overdue: OverdueAttempts = OverdueAttempts(link.loop, threads.size)
 
     # --- commands, queries, folds, merges ------------------------------------------------------------------------
 
     def request(self, frame: HandlerRequest) -> None:
-        """Answer a command, query, fold or merge; an async handler answers from a task."""
+        """Answer a command, query, fold, merge or fingerprint; an async handler answers from a task."""
         hosted = self._components.get(frame.component)
         if hosted is None:
             message = f"this process does not host the component {frame.component!r}; it hosts {', '.join(self._components)}"
             self._session.answer(Refused(frame.request, Error(ErrorCode.NOT_FOUND, message)), frame.request)
             return
         self._on_loop.sync = frame
+        before = REQUEST.set(frame)
         answer = self._ask(hosted, frame)
+        REQUEST.reset(before)
         self._on_loop.sync = None
         if asyncio.iscoroutine(answer):
             task = self._link.loop.create_task(self._answer_later(frame, answer))
@@ -80,17 +88,22 @@ class HandlerWork:
         match frame:
             case RunCommand():
                 chain = (*frame.chain, f"{frame.component}/{frame.instance}")
-                client = ComponentClient.inside(self._link, Origin(chain=chain, deadline=time.monotonic() + frame.timeout / 1_000_000))
+                deadline = time.monotonic() + frame.timeout / 1_000_000
+                keys = None if frame.key is None else CallKeys.of_command(frame.component, frame.instance, frame.key)
+                client = ComponentClient.inside(self._link, Origin(chain=chain, deadline=deadline, trace=frame.trace, keys=keys))
                 return run_command(hosted.definition, frame, client, self._resources, hosted.create)
             case RunQuery():
                 # No command that waits, so one of its own instance may follow; but part of the ring that a command waits for.
                 chain = (*frame.chain, f"query {frame.component}/{frame.instance}")
-                client = ComponentClient.inside(self._link, Origin(chain=chain, deadline=time.monotonic() + frame.timeout / 1_000_000))
+                deadline = time.monotonic() + frame.timeout / 1_000_000
+                client = ComponentClient.inside(self._link, Origin(chain=chain, deadline=deadline, trace=frame.trace))
                 return run_query(hosted.definition, frame, client, self._resources, hosted.create)
             case Fold():
                 return fold(hosted.definition, frame, hosted.create)
             case Merge():
                 return merge(hosted.definition, frame, hosted.create)
+            case Fingerprint():
+                return fingerprint(hosted.definition, frame)
 
     async def _answer_later(self, frame: HandlerRequest, coming: Coroutine[Any, Any, CommandAnswer | QueryAnswer]) -> None:
         request = frame.request
@@ -141,6 +154,8 @@ class HandlerWork:
         answer = await run_step(hosted.definition, frame, client, self._resources, self._threads, hosted.create)
         if isinstance(answer, StepStopped) and answer.token in self._reasons:
             answer = StepStopped(answer.token, self._reasons[answer.token])
+        elif isinstance(answer, StepDone) and frame.token.attempt > 1 and origin.keys is not None and len(origin.keys.done) <= CALLS_TOLD:
+            answer = msgspec.structs.replace(answer, calls=tuple(origin.keys.done))
         self._session.answer_step(answer)
 
     def _step_ended(self, token: Token) -> None:

@@ -22,7 +22,7 @@ class DevProcess:
         self._process = process
         self.ready = ready
         """Done when it is attached (`True`), or cannot say so any more (`False`)."""
-        self.ended = asyncio.create_task(process.wait(), name="ankka dev's process")
+        self.ended: asyncio.Task[int] = asyncio.create_task(process.wait(), name="ankka dev's process")
 
     @classmethod
     async def start(cls, command: Sequence[str], environment: Mapping[str, str]) -> "DevProcess":

@@ -39,6 +39,24 @@ def test_done_prints_nothing_and_null_as_json(run: Run, instance: str) -> None:
     assert run("call", "checkout", f"{instance}2", "start", "ok", "--json").stdout == "null\n"
 
 
+def test_a_command_with_a_key_is_done_once(run: Run, instance: str) -> None:  # F42
+    for _ in range(2):
+        started = run("call", "checkout", instance, "start", "ok", "--idempotency-key", "start of grün")
+        assert (started.returncode, started.stderr) == (0, "")
+    other = run("call", "checkout", instance, "start", "fail", "--idempotency-key", "start of grün")
+    assert other.returncode == 1
+    assert "CONFLICT (409)" in other.stderr
+    assert "another input" in other.stderr
+
+
+@pytest.mark.parametrize("key", ["", "a\nb", "k" * 256])
+def test_a_key_that_cannot_be_is_bad_usage(run: Run, instance: str, key: str) -> None:
+    refused = run("call", "checkout", instance, "start", "ok", "--idempotency-key", key)
+    assert refused.returncode == 2
+    assert "--idempotency-key" in refused.stderr
+    assert "idempotency key" in refused.stderr
+
+
 def test_a_refusal_is_on_stderr_with_its_code_and_status(run: Run, instance: str) -> None:
     assert run("call", "checkout", instance, "start", "ok").returncode == 0
     assert run("await", "checkout", instance).returncode == 0

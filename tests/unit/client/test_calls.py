@@ -3,6 +3,7 @@
 import asyncio
 import time
 
+import msgspec
 import pytest
 
 from ankka.command_error import CommandError
@@ -18,7 +19,7 @@ LONG = 60_000_000
 
 
 def call(
-    name: str = "start", timeout: int = LONG, chain: tuple[str, ...] = (), attempt: Token | None = None, key: str | None = None, size: int = 0
+    name: str = "start", timeout: int = LONG, chain: tuple[str, ...] = (), attempt: Token | None = None, key: bytes | None = None, size: int = 0
 ) -> Call:
     return Call(0, "checkout", "c1", name, Payload(b"x" * size), timeout, chain=chain, attempt=attempt, key=key)
 
@@ -112,11 +113,89 @@ async def test_what_was_written_without_a_key_may_have_been_done() -> None:
 async def test_what_has_a_key_or_changes_nothing_is_sent_again_in_order() -> None:
     calls = CallTable(time.monotonic)
     line = Line(calls)
-    await begun(calls, call("a", key="k"))
+    await begun(calls, call("a", key=b"k"))
     await begun(calls, call("b"), repeatable=True)
     assert len(line.written()) == 2
     calls.lost("lost")
     assert [frame.handler for frame in Line(calls).written() if isinstance(frame, Call)] == ["a", "b"]
+
+
+async def test_w16_a_call_that_is_sent_a_second_time_is_not_fresh() -> None:
+    calls = CallTable(time.monotonic)
+    keyed = [msgspec.structs.replace(call(name, key=name.encode()), fresh=True) for name in ("waited", "written", "queued")]
+    await begun(calls, keyed[0])
+    line = Line(calls)
+    await begun(calls, keyed[1])
+    assert [frame.fresh for frame in line.written() if isinstance(frame, Call)] == [True, True]
+    await begun(calls, keyed[2])
+    calls.lost("lost")
+    sent = [frame for frame in Line(calls).written() if isinstance(frame, Call)]
+    assert [(frame.handler, frame.fresh) for frame in sent] == [("waited", False), ("written", False), ("queued", False)]
+
+
+async def doubted(calls: CallTable, timeout: int = LONG) -> "asyncio.Task[Payload]":
+    """A call with a key that was written to a connection which was then lost: it waits to be sent again."""
+    line = Line(calls)
+    (task,) = await begun(calls, call("a", key=b"k", timeout=timeout))
+    assert len(line.written()) == 1
+    calls.lost("no sidecar answers")
+    return task
+
+
+UNKNOWN = (ErrorCode.TIMEOUT, {"outcome": "unknown"})
+
+
+async def test_w15_a_call_that_was_written_once_and_cannot_be_sent_again_may_have_been_done() -> None:
+    calls = CallTable(time.monotonic)
+    error = await refusal(await doubted(calls, timeout=1_000))
+    assert (error.code, error.details) == UNKNOWN
+    assert "no sidecar answers" in error.message
+
+
+async def test_w15_a_call_that_was_written_once_and_whose_client_is_closed_may_have_been_done() -> None:
+    calls = CallTable(time.monotonic)
+    task = await doubted(calls)
+    calls.close(Error(ErrorCode.UNAVAILABLE, "the client was closed"))
+    error = await refusal(task)
+    assert (error.code, error.details) == UNKNOWN
+
+
+async def test_w15_a_call_that_is_too_large_for_the_next_session_may_have_been_done() -> None:
+    calls = CallTable(time.monotonic)
+    task = await doubted(calls)
+    calls.opened(Outgoing(10, lambda: None), 10)
+    error = await refusal(task)
+    assert (error.code, error.details) == UNKNOWN
+
+
+@pytest.mark.parametrize("code", [ErrorCode.UNAVAILABLE, ErrorCode.RESOURCE_EXHAUSTED])
+async def test_w15_a_second_sending_that_was_not_taken_says_nothing_of_the_first(code: ErrorCode) -> None:
+    calls = CallTable(time.monotonic)
+    task = await doubted(calls)
+    (sent,) = Line(calls).written()
+    calls.refused(CallRefused(sent.request, Error(code, "no process is attached")))
+    error = await refusal(task)
+    assert (error.code, error.details) == UNKNOWN
+    assert error.message.startswith("no process is attached; the call to checkout/c1/a was sent before")
+
+
+async def test_w15_a_second_sending_that_its_handler_refused_was_not_done_by_the_first_either() -> None:
+    calls = CallTable(time.monotonic)
+    task = await doubted(calls)
+    (sent,) = Line(calls).written()
+    refused = Error(ErrorCode.CONFLICT, "checked out")
+    calls.refused(CallRefused(sent.request, refused))
+    assert await refusal(task) == refused
+
+
+async def test_w15_a_first_sending_that_was_not_taken_was_certainly_not_done() -> None:
+    calls = CallTable(time.monotonic)
+    line = Line(calls)
+    (task,) = await begun(calls, call("a", key=b"k"))
+    (sent,) = line.written()
+    refused = Error(ErrorCode.UNAVAILABLE, "no process is attached")
+    calls.refused(CallRefused(sent.request, refused))
+    assert await refusal(task) == refused
 
 
 async def test_a_call_whose_time_is_over_before_it_was_sent_was_not_done() -> None:
