@@ -9,45 +9,20 @@ import asyncio
 import hashlib
 import itertools
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from ankka.metadata import Metadata
 from ankka.protocol.attempt import Token
 
 if TYPE_CHECKING:
     from ankka.client import ComponentClient
 
+__all__ = ["CommandContext", "Metadata", "StepContext"]
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UUID_NAMESPACE = uuid.UUID("6f1bb2f5-0b1d-5c1e-9a53-3a7a7f4c1d0e")
-
-
-class Metadata(Mapping[str, str]):
-    """Text by name that a caller sent along; immutable.
-
-    >>> Metadata({"tenant": "acme"})["tenant"]
-    'acme'
-    """
-
-    __slots__ = ("_entries",)
-
-    def __init__(self, entries: Mapping[str, str] | None = None) -> None:
-        self._entries = dict(entries or {})
-        wrong = [part for entry in self._entries.items() for part in entry if type(part) is not str]
-        if wrong:
-            raise ValueError(f"metadata is text by name; {wrong[0]!r} is no text")
-
-    def __getitem__(self, name: str) -> str:
-        return self._entries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __repr__(self) -> str:
-        return f"Metadata({self._entries!r})"
 
 
 class CommandContext:

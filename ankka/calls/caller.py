@@ -14,6 +14,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 from ankka.calls.call_keys import CallKeys, StartedCall
 from ankka.command_error import CommandError
+from ankka.definition.settings import check_duration
+from ankka.metadata import Metadata
 from ankka.protocol import keys
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import ErrorCode
@@ -83,6 +85,10 @@ class Target:
     component: str
     instance: str
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.instance, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users without a type checker
+            raise TypeError(f"an instance id is a text, not {type(self.instance).__name__} {self.instance!r}")
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -96,14 +102,11 @@ class Caller:
 
     def with_timeout(self, timeout: timedelta) -> "Caller":
         """A copy whose calls may take at most `timeout`."""
-        seconds = timeout.total_seconds()
-        if seconds <= 0:
-            raise ValueError(f"timeout={timeout} must be longer than zero")
-        return replace(self, timeout=seconds)
+        return replace(self, timeout=check_duration(timeout, "timeout").total_seconds())
 
     def with_metadata(self, metadata: Mapping[str, str]) -> "Caller":
-        """A copy whose calls carry `metadata`, added to what was there."""
-        return replace(self, metadata={**self.metadata, **metadata})
+        """A copy whose calls carry `metadata`, added to what was there; `ValueError` for what is no text."""
+        return replace(self, metadata=Metadata({**self.metadata, **metadata}))
 
     def with_idempotency_key(self, target: Target, key: object) -> "Caller":
         """A copy whose calls to `target` carry `key`, or none; `ValueError` for a text that cannot be one."""
@@ -128,25 +131,26 @@ class Caller:
 
     async def ask(self, target: Target, handler: str, payload: Payload | None, *, repeatable: bool = False) -> Payload:
         """Call `handler` of `target` and return its encoded reply; `repeatable` says that it changes nothing."""
-        try:
-            check_instance_id(target.instance)
-        except InvalidId as error:
-            raise CommandError(str(error), ErrorCode.BAD_REQUEST) from None
-        timeout = self._microseconds(target, handler)
         if repeatable or handler.startswith(ENGINE):
-            return await self.link.ask(self._call(target, handler, payload, timeout), repeatable=repeatable)
+            return await self.link.ask(self._call(target, handler, payload, self._time_for(target, handler)), repeatable=repeatable)
+        reply, _ = await self.command(target, handler, payload)
+        return reply
+
+    async def command(self, target: Target, handler: str, payload: Payload | None) -> tuple[Payload, bytes | None]:
+        """Call a command: its encoded reply, and the key it was called with, if it had one."""
+        timeout = self._time_for(target, handler)  # a call that cannot be sent at all takes no number
         if isinstance(self.key, bytes):
-            return await self.link.ask(self._call(target, handler, payload, timeout, self.key))
+            return await self.link.ask(self._call(target, handler, payload, timeout, self.key)), self.key
         started = self._started(target, handler, payload)
         if started is None:
-            return await self.link.ask(self._call(target, handler, payload, timeout))
+            return await self.link.ask(self._call(target, handler, payload, timeout)), None
         try:
             reply = await self.link.ask(self._call(target, handler, payload, timeout, started.key, started.fresh))
         except BaseException:  # also a cancellation: whether it was done is not known
             started.give_back()
             raise
         started.done()
-        return reply
+        return reply, started.key
 
     def _started(self, target: Target, handler: str, payload: Payload | None) -> StartedCall | None:
         if self.origin.keys is None or self.key is Keying.NONE:
@@ -182,7 +186,12 @@ class Caller:
         call.close()
         raise RuntimeError(f"use await .{instead}(): waiting here would block the event loop of this thread")
 
-    def _microseconds(self, target: Target, handler: str) -> int:
+    def _time_for(self, target: Target, handler: str) -> int:
+        """The µs that a call may take; `CommandError` for one that cannot be sent."""
+        try:
+            check_instance_id(target.instance)
+        except InvalidId as error:
+            raise CommandError(str(error), ErrorCode.BAD_REQUEST) from None
         seconds = self.timeout
         if self.origin.deadline is not None:
             left = self.origin.deadline - time.monotonic()

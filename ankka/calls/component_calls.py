@@ -13,6 +13,7 @@ from ankka.calls.invocation import Invocation, TypedInvocation, WorkflowInvocati
 from ankka.codec import default_codec_for
 from ankka.protocol.lifecycle import WorkflowLifecycle
 from ankka.protocol.payload import Payload
+from ankka.protocol.spec import ComponentKind
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
@@ -47,7 +48,7 @@ class Calls:
 
     def call(self, handler: str) -> Invocation:
         """The command or query of that wire name, to be invoked."""
-        return Invocation(self._caller, self._target, handler)
+        return _by_name(self._caller, self._target, handler)
 
     def with_timeout(self, timeout: timedelta) -> Self:
         """A copy whose calls wait at most `timeout`."""
@@ -66,10 +67,12 @@ class Calls:
         return replace(self, _caller=self._caller.named(name))
 
     async def lifecycle(self) -> WorkflowLifecycle:
-        """The engine's own view of the workflow: its status, pending step, retries, failure. Needs no process::
+        """The engine's own view of the workflow: its status, pending step, retries, failure. Needs no process; `TypeError` for an entity::
 
         if (await client.for_workflow("checkout", "c1").lifecycle()).is_terminal: ...
         """
+        if self._target.kind is not ComponentKind.WORKFLOW:
+            raise TypeError(f"{self._target.component!r} is an entity: only a workflow has a lifecycle")
         payload = await self._caller.ask(self._target, LIFECYCLE, None, repeatable=True)
         return _decode_lifecycle(payload.data)
 
@@ -179,6 +182,15 @@ class KeyValueCalls(Calls, Generic[C]):
     def call(self, handler: Any) -> Any:
         """The command or query of that wire name, or of that method."""
         return _call(self._caller, self._target, self._component, handler)
+
+
+def _by_name(caller: Caller, target: Target, handler: object) -> Invocation:
+    if isinstance(handler, str):
+        return Invocation(caller, target, handler)
+    raise TypeError(
+        f"{target.component!r} is named by its id, so its handlers are called by wire name, not by {getattr(handler, '__qualname__', handler)!s}; "
+        f'write .call("wire-name"), or give the class: client.for_{target.kind.replace("-", "_")}(TheClass, {target.instance!r})'
+    )
 
 
 def _call(caller: Caller, target: Target, component: "type[Component[Any]]", handler: Any) -> Any:

@@ -22,6 +22,7 @@ import msgspec
 
 from ankka.calls.caller import Caller, Target
 from ankka.command_error import CommandError
+from ankka.definition.settings import check_duration
 from ankka.protocol.awaited import AwaitedRun, as_input, seen_in
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.lifecycle import WorkflowLifecycle
@@ -85,9 +86,7 @@ class EndWait:
     """One wait for the end of one run of `target`; `awaited` names the run if it is known already."""
 
     def __init__(self, caller: Caller, target: Target, timeout: timedelta, awaited: AwaitedRun | None = None) -> None:
-        seconds = timeout.total_seconds()
-        if seconds <= 0:
-            raise ValueError(f"timeout={timeout} must be longer than zero")
+        seconds = check_duration(timeout, "timeout").total_seconds()
         self._caller = caller
         self._target = target
         if caller.origin.deadline is not None:

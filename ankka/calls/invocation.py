@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, cast, 
 
 from ankka.calls.caller import Caller, Target
 from ankka.calls.then_ending import CommandToEnd, EndInvocation, TypedEndInvocation
-from ankka.codec import DONE, Done, default_codec_for
+from ankka.codec import DONE, Done, EncodingError, default_codec_for
 from ankka.codecs.by_value import payload_of
 from ankka.protocol.payload import BYTES, NOTHING, TEXT, Payload
 
@@ -115,7 +115,10 @@ class TypedInvocation(_Call, Generic[P, R]):
         """Call the handler and wait for its reply; `CommandError` if it refuses or fails."""
         definition = self._definition
         payload = await self._caller.ask(self._target, self._handler, self._encoded(args, kwargs), repeatable=definition.read_only)
-        return cast("R", definition.reply_codec.decode_payload(payload))
+        try:
+            return cast("R", definition.reply_codec.decode_payload(payload))
+        except EncodingError as error:
+            raise _of("reply", self._target, self._handler, error) from error.__cause__
 
     def invoke_sync(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """`invoke` for sync steps and other threads; `RuntimeError` in a thread that runs an event loop."""
@@ -134,7 +137,10 @@ class TypedInvocation(_Call, Generic[P, R]):
             if takes.optional:
                 return None
             raise TypeError(f"{self._target.component}/{self._handler} takes one input, {takes.name!r}; it was given none")
-        return takes.codec.encode_payload(values[0])
+        try:
+            return takes.codec.encode_payload(values[0])
+        except EncodingError as error:
+            raise _of("input", self._target, self._handler, error) from error.__cause__
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,15 @@ def decoded(payload: Payload, reply: Any, target: Target, handler: str) -> Any:
             kind = _type_of(payload)
             raise TypeError(f"{target.component}/{handler} answers {kind}, not Done; name the type of its reply: .invoke(…, reply={kind})")
         return DONE
-    return default_codec_for(reply).decode_payload(payload)
+    try:
+        return default_codec_for(reply).decode_payload(payload)
+    except EncodingError as error:
+        raise _of("reply", target, handler, error) from error.__cause__
+
+
+def _of(what: str, target: Target, handler: str, error: EncodingError) -> EncodingError:
+    """The same error, naming the call whose input or reply it is."""
+    return EncodingError(f"the {what} of {handler!r} of {target.component}/{target.instance}", error.path, error.reason)
 
 
 def _type_of(payload: Payload) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 from ankka.calls.caller import Caller, Keying, Target
 from ankka.calls.ending import EndWait
 from ankka.codec import default_codec_for
+from ankka.definition.settings import check_duration
 from ankka.protocol import keys
 from ankka.protocol.awaited import AwaitedRun
 from ankka.protocol.payload import Payload
@@ -38,36 +39,16 @@ class CommandToEnd:
     def __post_init__(self) -> None:
         if self.target.kind is not ComponentKind.WORKFLOW:
             raise TypeError(f"{self.target.component!r} is an entity: only a workflow's run has an end to await")
-        if self.timeout <= timedelta(0):
-            raise ValueError(f"timeout={self.timeout} must be longer than zero")
+        check_duration(self.timeout, "timeout")
 
     async def end(self, payload: Payload | None) -> Payload:
         """Call it, and wait for the end state."""
-        awaited = await self._command(payload)
+        caller = self.caller
+        if caller.key is Keying.DERIVED and caller.origin.keys is None:
+            caller = replace(caller, key=keys.CALLER + os.urandom(16))  # the key names the run
+        _, key = await caller.command(self.target, self.handler, payload)
+        awaited = None if key is None else AwaitedRun(key=key)
         return await EndWait(self.caller, self.target, self.timeout, awaited).end()
-
-    async def _command(self, payload: Payload | None) -> AwaitedRun | None:
-        """Call it, and name the run that it led to; `None`, the present one, if it is to have no key."""
-        caller, target, handler = self.caller, self.target, self.handler
-        if caller.key is Keying.NONE or isinstance(caller.key, bytes):
-            await caller.ask(target, handler, payload)
-            return AwaitedRun(key=caller.key) if isinstance(caller.key, bytes) else None
-        derived = caller.origin.keys
-        if derived is None:
-            key = keys.CALLER + os.urandom(16)
-            await replace(caller, key=key).ask(target, handler, payload)
-            return AwaitedRun(key=key)
-        if isinstance(caller.key, str):
-            started = derived.start_named(target.component, target.instance, handler, caller.key)
-        else:
-            started = derived.start(target.component, target.instance, handler, payload)
-        try:
-            await replace(caller, key=started.key).ask(target, handler, payload)
-        except BaseException:  # also a cancellation: whether it was done is not known
-            started.give_back()
-            raise
-        started.done()
-        return AwaitedRun(key=started.key)
 
 
 @dataclass(frozen=True, slots=True)

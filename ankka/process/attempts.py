@@ -10,8 +10,8 @@ the next session. An answer is made once; the attempt's clock stops with it.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ankka.protocol.attempt import Token
-from ankka.protocol.frames import RunningAttempt, StepDone, StepFaulted, StepStopped
+from ankka.protocol.attempt import RunningAttempt, Token
+from ankka.protocol.frames import StepDone, StepFaulted, StepStopped
 
 StepAnswer = StepDone | StepFaulted | StepStopped
 

@@ -48,6 +48,15 @@ class _Pending:
         return f"{self.call.component}/{self.call.instance}/{self.call.handler}"
 
 
+def check_loop(own: asyncio.AbstractEventLoop) -> None:
+    """`RuntimeError` in another event loop than the session's `own`: nothing would wake what waits there for an answer."""
+    if asyncio.get_running_loop() is not own:
+        raise RuntimeError(
+            "this client belongs to the event loop it was opened on, and another one runs here; in a sync step leave asyncio.run(…) out "
+            "and use .invoke_sync(…), .await_end_sync(…) or .lifecycle_sync(); a test and its fixture need the same loop"
+        )
+
+
 class CallTable:
     """The calls of one process or client; `clock` is the loop's, in seconds.
 

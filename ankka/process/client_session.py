@@ -4,6 +4,7 @@ import asyncio
 import time
 
 from ankka.process.address import Address
+from ankka.process.calls import check_loop
 from ankka.process.connection import Connection, SessionRejected
 from ankka.process.session import Session
 from ankka.protocol.errors import Error, ErrorCode
@@ -54,7 +55,9 @@ class ClientSession:
 
     async def ask(self, call: Call, *, repeatable: bool = False) -> Payload:
         """Make a call; see `CallTable.ask`."""
-        return await self._opened()[1].calls.ask(call, repeatable=repeatable)
+        loop, session, _, _ = self._opened()
+        check_loop(loop)
+        return await session.calls.ask(call, repeatable=repeatable)
 
     async def _locate(self) -> Address:
         return self._address

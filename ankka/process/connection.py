@@ -9,6 +9,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect, unix_connect
@@ -141,30 +142,18 @@ class Connection:
 
     def _dial(self, address: Address) -> connect:
         headers = {"Authorization": f"Bearer {self._token}"} if self._token is not None else {}
-        # Unlimited in size and queue: the sidecar keeps the limits, and reading never stops (credit bounds it).
+        options: dict[str, Any] = {
+            "compression": None,
+            "ping_interval": None,
+            "max_size": None,  # neither is limited: the sidecar keeps the limits, and reading never stops (credit bounds it)
+            "max_queue": None,
+            "open_timeout": OPEN_TIMEOUT,
+            "close_timeout": CLOSE_TIMEOUT,
+            "additional_headers": headers,
+        }
         if address.unix_path is not None:
-            return unix_connect(
-                address.unix_path,
-                address.session_url,
-                compression=None,
-                ping_interval=None,
-                max_size=None,
-                max_queue=None,
-                open_timeout=OPEN_TIMEOUT,
-                close_timeout=CLOSE_TIMEOUT,
-                additional_headers=headers,
-            )
-        return connect(
-            address.session_url,
-            compression=None,
-            ping_interval=None,
-            max_size=None,
-            max_queue=None,
-            open_timeout=OPEN_TIMEOUT,
-            close_timeout=CLOSE_TIMEOUT,
-            additional_headers=headers,
-            proxy=None,
-        )
+            return unix_connect(address.unix_path, address.session_url, **options)
+        return connect(address.session_url, proxy=None, **options)
 
     async def _greet(self, socket: ClientConnection, address: Address) -> list[Frame]:
         """Say hello; open the session on a welcome and return the frames that came with it."""

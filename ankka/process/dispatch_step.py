@@ -20,6 +20,7 @@ from ankka.effects.workflow import End, Pause, StepFail, TransitionTo, WorkflowS
 from ankka.process.dispatch_values import (
     MESSAGE_LIMIT,
     Create,
+    Unreadable,
     Unusable,
     decode_input,
     decode_state,
@@ -32,7 +33,8 @@ from ankka.process.dispatch_values import (
 )
 from ankka.process.fault_log import log_failure
 from ankka.protocol.errors import Error, clean_text
-from ankka.protocol.frames import EndRun, FailRun, GoTo, Outcome, PauseFor, RunStep, StepDone, StepFaulted, StepStopped
+from ankka.protocol.frames import RunStep, StepDone, StepFaulted, StepStopped
+from ankka.protocol.outcome import EndRun, FailRun, GoTo, Outcome, PauseFor
 
 if TYPE_CHECKING:
     from ankka.client import ComponentClient
@@ -68,6 +70,10 @@ async def run_step(
     began = time.monotonic()
     try:
         return await (attempt.run_async() if step.is_async else attempt.run_threaded(threads))
+    except Unreadable as error:
+        text = clean_text(str(error))[:MESSAGE_LIMIT]
+        log_failure(logging.WARNING, f"step {step.name!r} of {definition.component_id}/{frame.token.instance} is not run here: {text}", error)
+        return StepStopped(frame.token, text, unreadable=True)
     except BaseException as error:
         if _cancelled(asyncio.current_task()):
             return StepStopped(frame.token)
@@ -126,10 +132,13 @@ class StepAttempt:
         definition, step, frame = self._definition, self._step, self._frame
         where = self._where
         given = None if step.input is None else frame.input  # an input of an older version that none is taken of any more
-        arguments = decode_input(step.input, given, where)
-        component = new_object(definition, frame.token.instance, self._create)
-        scope = scope_of(component)
-        scope.state = decode_state(definition, component, frame.state)
+        try:
+            arguments = decode_input(step.input, given, where)
+            component = new_object(definition, frame.token.instance, self._create)
+            scope = scope_of(component)
+            scope.state = decode_state(definition, component, frame.state)
+        except Unusable as error:
+            raise Unreadable(str(error)) from error
         scope.context = StepContext(
             definition.component_id, frame.token.instance, frame.sequence, self._client, self._resources, token=frame.token, at=frame.at, task=task
         )

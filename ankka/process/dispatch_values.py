@@ -37,6 +37,10 @@ class Unusable(Exception):
         self.error: Error = Error(code, clean_text(message))
 
 
+class Unreadable(Unusable):
+    """A step's state or input is of another version of the code: nothing was run, and another version may run it."""
+
+
 def sendable(error: Error) -> Error:
     r"""A refusal of user code as it can be sent: its text cleaned and bounded, details only if they are plain data.
 

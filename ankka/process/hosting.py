@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ankka.process.address import Address
+from ankka.process.calls import check_loop
 from ankka.process.connection import Connection
 from ankka.process.overdue import ThreadsExhausted
 from ankka.process.registry import Hosted
@@ -98,6 +99,7 @@ class Hosting:
 
     async def ask(self, call: Call, *, repeatable: bool = False) -> Payload:
         """Make a call on the process's session; `loop` and `ask` are what the component client needs."""
+        check_loop(self.loop)
         return await self.session.calls.ask(call, repeatable=repeatable)
 
     async def drain(self, seconds: float) -> None:

@@ -37,7 +37,7 @@ class Registry:
             try:
                 definition = definition_of(component)
             except RegistrationError as error:
-                problems.append(str(error))
+                problems += [f"{error.title}: {problem}" for problem in error.problems]
                 continue
             if (problem := _making(component, create)) is not None:
                 problems.append(f"{component.__qualname__}: {problem}")

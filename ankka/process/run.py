@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from datetime import timedelta
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -26,7 +26,7 @@ from ankka.process.lifespan import Lifespan, enter_lifespan
 from ankka.process.overdue import ThreadsExhausted
 from ankka.process.readiness import tell_ready
 from ankka.process.registry import Hosted
-from ankka.process.settings import drain_time
+from ankka.process.settings import BadSetting, drain_time
 
 if TYPE_CHECKING:
     from ankka.client import ComponentClient
@@ -177,13 +177,20 @@ class RunningService:
 
 def run_in_foreground(make: Callable[[], RunningService]) -> None:
     """Run until a signal, drain, return; exit code 1 if there is no running it (any more), 130 on a second Ctrl-C."""
-    running = make()
+    try:
+        running = make()
+    except BadSetting as error:
+        sys.stderr.write(f"ankka: {error}\n")
+        raise SystemExit(1) from None
     failed = False
     factory = importlib.import_module("uvloop").new_event_loop if importlib.util.find_spec("uvloop") is not None else None
-    with asyncio.Runner(loop_factory=factory) as runner:
-        runner.get_loop().set_default_executor(DaemonExecutor())
+    with ExitStack() as until_closed, asyncio.Runner(loop_factory=factory) as runner:
+        loop = runner.get_loop()
+        loop.set_default_executor(DaemonExecutor())
+        stop = asyncio.Event()
+        until_closed.callback(_on_signals(loop, stop))  # a second Ctrl-C counts while the loop closes, too
         try:
-            runner.run(_until_signalled(running))
+            runner.run(_until_signalled(running, stop))
         except (SessionRejected, SidecarNotStarted, FolderUnusable, BadAddress, ThreadsExhausted) as error:
             sys.stderr.write(f"ankka: {error}\n")
             failed = True
@@ -193,9 +200,7 @@ def run_in_foreground(make: Callable[[], RunningService]) -> None:
         raise SystemExit(1)
 
 
-async def _until_signalled(running: RunningService) -> None:
-    stop = asyncio.Event()
-    restore = _on_signals(asyncio.get_running_loop(), stop)
+async def _until_signalled(running: RunningService, stop: asyncio.Event) -> None:
     stopped = asyncio.create_task(stop.wait())
     try:
         work = asyncio.create_task(_run(running))
@@ -211,7 +216,6 @@ async def _until_signalled(running: RunningService) -> None:
             return
     finally:
         stopped.cancel()
-        restore()
 
 
 async def _run(running: RunningService) -> None:
@@ -234,10 +238,11 @@ def _on_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> Callabl
     def stop_it(number: int, frame: FrameType | None) -> None:
         nonlocal stopping
         del frame
-        if stopping and number == signal.SIGINT:
+        if number == signal.SIGINT and (stopping or loop.is_closed()):
             os._exit(INTERRUPTED)
         stopping = True
-        loop.call_soon_threadsafe(stop.set)
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(stop.set)
 
     before = {number: signal.signal(number, stop_it) for number in (signal.SIGINT, signal.SIGTERM)}
 

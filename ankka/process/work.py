@@ -9,28 +9,22 @@ import time
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
-import msgspec
-
-from ankka.calls.call_keys import CallKeys
-from ankka.calls.caller import CallLink, Origin
+from ankka.calls.caller import CallLink
 from ankka.client import ComponentClient
-from ankka.process.dispatch import CommandAnswer, QueryAnswer, fold, run_command, run_query
-from ankka.process.dispatch_fingerprint import fingerprint
-from ankka.process.dispatch_merge import merge
+from ankka.process.dispatch import CommandAnswer, QueryAnswer
 from ankka.process.dispatch_step import run_step
 from ankka.process.overdue import OverdueAttempts
 from ankka.process.registry import Hosted
+from ankka.process.requests import answer_to, origin_of, with_calls
 from ankka.process.running import REQUEST, OnLoop, in_words
 from ankka.process.session import HandlerRequest, Session
 from ankka.process.threads import StepThreads
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import Fingerprint, Fold, Merge, Refused, RunCommand, RunQuery, RunStep, StepDone, StepStopped
+from ankka.protocol.frames import Refused, RunCommand, RunQuery, RunStep, StepStopped
 
 COUNT_AGAIN = 0.5
 """Seconds after which who waits for the running steps looks which of them do not end."""
-CALLS_TOLD = 1_000
-"""Calls of an attempt that its answer lists at most: 35 bytes each, of the 64 KiB that a frame has beside its payload."""
 CANCEL_GRACE = 5_000_000
 """µs a cancelled attempt has, where no sidecar has said otherwise yet."""
 
@@ -63,7 +57,10 @@ class HandlerWork:
             return
         self._on_loop.sync = frame
         before = REQUEST.set(frame)
-        answer = self._ask(hosted, frame)
+        client = None
+        if isinstance(frame, (RunCommand, RunQuery)):
+            client = ComponentClient.inside(self._link, origin_of(frame, time.monotonic() + frame.timeout / 1_000_000))
+        answer = answer_to(frame, hosted.definition, hosted.create, client, self._resources)
         REQUEST.reset(before)
         self._on_loop.sync = None
         if asyncio.iscoroutine(answer):
@@ -83,27 +80,6 @@ class HandlerWork:
         requests, self._requests = self._requests, {}
         for task in requests.values():
             self._cancel(task)
-
-    def _ask(self, hosted: Hosted, frame: HandlerRequest) -> Any:
-        match frame:
-            case RunCommand():
-                chain = (*frame.chain, f"{frame.component}/{frame.instance}")
-                deadline = time.monotonic() + frame.timeout / 1_000_000
-                keys = None if frame.key is None else CallKeys.of_command(frame.component, frame.instance, frame.key)
-                client = ComponentClient.inside(self._link, Origin(chain=chain, deadline=deadline, trace=frame.trace, keys=keys))
-                return run_command(hosted.definition, frame, client, self._resources, hosted.create)
-            case RunQuery():
-                # No command that waits, so one of its own instance may follow; but part of the ring that a command waits for.
-                chain = (*frame.chain, f"query {frame.component}/{frame.instance}")
-                deadline = time.monotonic() + frame.timeout / 1_000_000
-                client = ComponentClient.inside(self._link, Origin(chain=chain, deadline=deadline, trace=frame.trace))
-                return run_query(hosted.definition, frame, client, self._resources, hosted.create)
-            case Fold():
-                return fold(hosted.definition, frame, hosted.create)
-            case Merge():
-                return merge(hosted.definition, frame, hosted.create)
-            case Fingerprint():
-                return fingerprint(hosted.definition, frame)
 
     async def _answer_later(self, frame: HandlerRequest, coming: Coroutine[Any, Any, CommandAnswer | QueryAnswer]) -> None:
         request = frame.request
@@ -149,14 +125,12 @@ class HandlerWork:
 
     async def _run_step(self, hosted: Hosted, frame: RunStep) -> None:
         REQUEST.set(frame)
-        origin = Origin(attempt=frame.token, deadline=time.monotonic() + frame.timeout / 1_000_000, trace=frame.trace)
+        origin = origin_of(frame, time.monotonic() + frame.timeout / 1_000_000)
         client = ComponentClient.inside(self._link, origin)
         answer = await run_step(hosted.definition, frame, client, self._resources, self._threads, hosted.create)
         if isinstance(answer, StepStopped) and answer.token in self._reasons:
             answer = StepStopped(answer.token, self._reasons[answer.token])
-        elif isinstance(answer, StepDone) and frame.token.attempt > 1 and origin.keys is not None and len(origin.keys.done) <= CALLS_TOLD:
-            answer = msgspec.structs.replace(answer, calls=tuple(origin.keys.done))
-        self._session.answer_step(answer)
+        self._session.answer_step(with_calls(answer, origin))
 
     def _step_ended(self, token: Token) -> None:
         del self._steps[token]

@@ -1,4 +1,4 @@
-"""The name of one step attempt (rule W4)."""
+"""The name of one step attempt (rule W4), and one that still runs."""
 
 import msgspec
 
@@ -19,3 +19,11 @@ class Token(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     def __str__(self) -> str:
         return f"{self.component}/{self.instance} run {self.run} visit {self.visit} attempt {self.attempt}"
+
+
+class RunningAttempt(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An attempt that a reconnecting process still runs (or whose answer was not acknowledged), for how long (µs)."""
+
+    token: Token
+    elapsed: int
+    step: str = ""

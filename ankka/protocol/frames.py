@@ -15,8 +15,9 @@ the end with a default; a tag is never used again for something else.
 
 import msgspec
 
-from ankka.protocol.attempt import Token
+from ankka.protocol.attempt import RunningAttempt, Token
 from ankka.protocol.errors import Error
+from ankka.protocol.outcome import Outcome
 from ankka.protocol.payload import Payload, StepTarget
 from ankka.protocol.spec import ComponentSpec
 
@@ -31,14 +32,6 @@ class Frame(msgspec.Struct, frozen=True, array_like=True):
 
 
 # --- the handshake -----------------------------------------------------------------------------------------------
-
-
-class RunningAttempt(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An attempt that a reconnecting process still runs (or whose answer was not acknowledged), for how long (µs)."""
-
-    token: Token
-    elapsed: int
-    step: str = ""
 
 
 class Hello(Frame, frozen=True, tag="hello"):
@@ -270,32 +263,6 @@ class Fingerprinted(Frame, frozen=True, tag="fingerprinted"):
     fingerprint: bytes
 
 
-class PauseFor(msgspec.Struct, frozen=True, array_like=True, tag="pause"):
-    """Wait for a command; after `after` µs, if given, run `on_timeout`."""
-
-    after: int | None = None
-    on_timeout: StepTarget | None = None
-
-
-class EndRun(msgspec.Struct, frozen=True, array_like=True, tag="end"):
-    """The workflow is complete."""
-
-
-class FailRun(msgspec.Struct, frozen=True, array_like=True, tag="fail"):
-    """The workflow ends failed, deliberately."""
-
-    error: Error
-
-
-class GoTo(msgspec.Struct, frozen=True, array_like=True, tag="goto"):
-    """Run another step next."""
-
-    target: StepTarget
-
-
-Outcome = GoTo | PauseFor | EndRun | FailRun
-
-
 class StepDone(Frame, frozen=True, tag="done"):
     """A step's effect: the state it set (`None`: unchanged), made from the state of sequence `base`, and what is next.
 
@@ -320,10 +287,14 @@ class StepFaulted(Frame, frozen=True, tag="faulted"):
 
 
 class StepStopped(Frame, frozen=True, tag="stopped"):
-    """The attempt ended without a result: cancelled, or given back by a process that drains."""
+    """The attempt ended without a result: cancelled, or given back by a process that drains.
+
+    `unreadable` says that it never began: what this version of the code declares cannot hold the state or the input.
+    """
 
     token: Token
     reason: str = "cancelled"
+    unreadable: bool = False
 
 
 # --- calls -------------------------------------------------------------------------------------------------------

@@ -1,12 +1,14 @@
 """Idempotency keys (W15, W16) as they go over the wire and lie in the journal, and the fingerprint of what was asked.
 
 A key begins with who made it: `STEP` for a step's call, `COMMAND` for a call that a keyed command makes, `CALLER` for a
-key somebody chose. The 17 bytes a step's keys begin with name the visit, so that all calls of a visit lie beside each
-other; they begin with the workflow's generation, an instant, because an index of random keys is slow to write.
+key somebody chose. What follows says what it is the key of:
 
-    STEP     generation (8) · visit (8) · digest of target, handler, input, number (16)
-    COMMAND  digest of the command's key and instance (16) · digest of target, handler, input, number (16)
-    CALLER   digest of target and text (16)
+    STEP              generation (8) · visit (8) · digest of target, handler, input, number (16)
+    COMMAND, CALLER   digest (16): of the command's key, target, handler, input, number · of target and text
+
+An index of random keys is slow to write, for each lies on another page. So in the journal every key begins with an
+instant: a step's with the generation of its workflow, and all calls of a visit lie beside each other; the others with the
+generation of the instance they were carried out on, put in behind the first byte (`stored`).
 """
 
 import hashlib
@@ -50,7 +52,7 @@ def of_visit(token: Token) -> bytes:
 
 
 def of_command(component: str, instance: str, key: bytes) -> bytes:
-    """What the keys of all calls begin with that a command with that key makes."""
+    """What the keys of all calls are made from that a command with that key makes."""
     return COMMAND + _digest(component, instance, key)
 
 
@@ -58,7 +60,18 @@ def of_call(basis: bytes, component: str, instance: str, handler: str, told_by: 
     """The key of one call of a visit or command (`basis`): told from its others by its canonical input and a number
     for equal ones (from 1), or by a name alone (number 0).
     """
-    return basis + _digest(component, instance, handler, told_by, str(number))
+    if basis.startswith(STEP):
+        return basis + _digest(component, instance, handler, told_by, str(number))
+    return COMMAND + _digest(basis, component, instance, handler, told_by, str(number))
+
+
+def stored(key: bytes, generation: int) -> bytes:
+    """A key as it lies in the journal of an instance's life.
+
+    >>> stored(CALLER + bytes(16), 1)[:10]
+    b'u\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x01\\x00'
+    """
+    return key if key.startswith(STEP) else key[:1] + generation.to_bytes(8, "big") + key[1:]
 
 
 def fingerprint(handler: str, given: Payload | None) -> bytes:

@@ -57,10 +57,15 @@ class ReadState(Action, frozen=True):
 
 
 class FindReply(Action, frozen=True):
-    """Look for what a command with that key left; answers `ReplyFound` or `AskLost`."""
+    """Look for what a command with that key left in that life of the instance; answers `ReplyFound` or `AskLost`.
+
+    `reborn` says that there were lives before it, which are looked through too.
+    """
 
     ask: int
     key: bytes
+    generation: int
+    reborn: bool
 
 
 class AskFingerprint(Action, frozen=True):
@@ -137,7 +142,7 @@ class Append(Action, frozen=True):
     replaces: Token | None = None
     """The attempt this replaces: the event names the calls it had under way."""
     key: bytes | None = None
-    """The command's idempotency key: the row keeps it, with `fingerprint` and `reply`."""
+    """The command's idempotency key as it is stored: the row keeps it, with `fingerprint` and `reply`."""
     fingerprint: bytes | None = None
     reply: Payload | None = None
     forgets: bool = False
@@ -174,6 +179,13 @@ class Prune(Action, frozen=True):
     """The generation was deleted: its rows may go."""
 
     generation: int
+
+
+class Trim(Action, frozen=True):
+    """Of that life only the rows from `after` on are still needed: those between the first and it may go."""
+
+    generation: int
+    after: int
 
 
 class Report(Action, frozen=True):

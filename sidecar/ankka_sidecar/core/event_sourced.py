@@ -5,15 +5,15 @@ from __future__ import annotations
 from ankka.protocol.frames import EntityCommandDone
 from ankka_sidecar.core.durations import later
 from ankka_sidecar.core.events import Deleted, EntityEvent, Persisted
-from ankka_sidecar.core.records import EntityRecord, next_place
+from ankka_sidecar.core.records import EntityRecord, has_lived_before, next_place
 
 
 def evolve(record: EntityRecord, event: EntityEvent) -> EntityRecord:
     """The record after `event`; after a deletion the next event begins a new generation."""
     generation, sequence = next_place(record, event.at)
     if isinstance(event, Deleted):
-        return EntityRecord(generation=generation)
-    return EntityRecord(generation, sequence, event.at, event.expires_at)
+        return EntityRecord(generation=generation, reborn=record.reborn)
+    return EntityRecord(generation, sequence, event.at, event.expires_at, has_lived_before(record))
 
 
 def decide_command(record: EntityRecord, done: EntityCommandDone, handler: str, now: int) -> EntityEvent | None:

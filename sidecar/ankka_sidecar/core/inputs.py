@@ -123,13 +123,14 @@ class HandlerAnswered(Input, frozen=True):
 class ReplyFound(Input, frozen=True):
     """The answer to `FindReply` number `ask`: what the key left at `at`; `reply` is `None` where it left nothing.
 
-    `fingerprint` is that of the input it was done for (`keyed.told`).
+    `fingerprint` is that of the input it was done for (`keyed.told`), `generation` the life it was done in.
     """
 
     ask: int
     reply: Payload | None = None
     fingerprint: bytes = b""
     at: int = 0
+    generation: int = 0
     sequence: int = 0
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
+from ankka.protocol.keys import stored
 from ankka.protocol.payload import NOTHING, Payload
 from ankka.protocol.spec import ComponentKind, ComponentSpec
 from ankka_sidecar.core.actions import Action, Append, Load, Reply, Report
@@ -105,6 +106,8 @@ class Journalled:
     record: Any
     _journals_state: ClassVar[bool] = True
     """Whether a row carries the state its effect set; an event sourced entity's is in its events, and in snapshots."""
+    _needs_all_rows: ClassVar[bool] = True
+    """Whether what an instance is depends on all its rows, so that there may be only so many."""
 
     def __init__(self, component: str, instance: str, salt: int, max_events: int) -> None:
         self.component: str = component
@@ -185,17 +188,17 @@ class Journalled:
         self._appending = Appending(self._effect, event, record, state, call, reply, ack, operator, self._schema)
         changed = self.record.sequence == 0 or record.sequence == 0 or self._listing(record) != self._listing(self.record)
         trace = call.trace if call is not None else None
-        if sequence == self._max_events * 4 // 5:
+        if self._needs_all_rows and sequence == self._max_events * 4 // 5:
             text = f"the journal of {self.component}/{self.instance} has {sequence:,} effects; from {self._max_events:,} on it takes no more"
             self._out.append(Report("warning", f"{text} (max-journal-events)"))
-        stored = state if self._journals_state else None
+        kept = state if self._journals_state else None
         if call is None or call.key is None:
-            self._out.append(Append(self._effect, generation, sequence, event, record, stored, changed, self._schema, trace, replaces))
+            self._out.append(Append(self._effect, generation, sequence, event, record, kept, changed, self._schema, trace, replaces))
             return
         self._out.append(
             Append(
-                self._effect, generation, sequence, event, record, stored, changed, self._schema, trace, replaces,
-                call.key, fingerprint, reply, call.forgets,
+                self._effect, generation, sequence, event, record, kept, changed, self._schema, trace, replaces,
+                stored(call.key, generation), fingerprint, reply, call.forgets,
             )
         )  # fmt: skip
 
@@ -270,12 +273,13 @@ class Journalled:
     def is_full(self) -> bool:
         """The journal has as many effects as one instance may have."""
         sequence: int = self.record.sequence
-        return sequence >= self._max_events
+        return self._needs_all_rows and sequence >= self._max_events
 
     @property
     def full_text(self) -> str:
         """What whoever wants more is told."""
-        return f"the journal of {self.component}/{self.instance} has {self.record.sequence:,} effects, as many as it may (max-journal-events)"
+        where = f"{self.component}/{self.instance}"
+        return f"the journal of {where} has {self.record.sequence:,} effects and takes no more (max-journal-events {self._max_events:,})"
 
     def _mail(self) -> deque[CallMade]:
         """The commands that wait, to add one or take one out."""

@@ -9,16 +9,16 @@ from __future__ import annotations
 from ankka.protocol.frames import EntityCommandDone
 from ankka_sidecar.core.durations import later
 from ankka_sidecar.core.events import Deleted, KeyValueEvent, Updated
-from ankka_sidecar.core.records import EntityRecord, KeyValueRecord, next_place
+from ankka_sidecar.core.records import EntityRecord, KeyValueRecord, has_lived_before, next_place
 
 
 def evolve(record: EntityRecord, event: KeyValueEvent) -> KeyValueRecord:
     """The record after `event`; after a deletion the next event begins a new generation."""
     generation, sequence = next_place(record, event.at)
     if isinstance(event, Deleted):
-        return KeyValueRecord(generation=generation)
+        return KeyValueRecord(generation=generation, reborn=record.reborn)
     assert event.changed, "a key value entity's update without a state"
-    return KeyValueRecord(generation, sequence, event.at, event.expires_at)
+    return KeyValueRecord(generation, sequence, event.at, event.expires_at, has_lived_before(record))
 
 
 def decide_command(record: EntityRecord, done: EntityCommandDone, handler: str, now: int) -> KeyValueEvent | None:

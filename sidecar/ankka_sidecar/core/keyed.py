@@ -59,7 +59,7 @@ class Keyed(Journalled):
             self._ask_command(call, now)
             return
         self._put_out(call, now)
-        self._out.append(FindReply(self._ask, call.key))
+        self._out.append(FindReply(self._ask, call.key, self.record.generation, self.record.reborn))
 
     def _put_out(self, call: CallMade, now: int) -> None:
         self._ask += 1
@@ -75,7 +75,8 @@ class Keyed(Journalled):
         if found.reply is None:
             self._ask_command(call, now)
         elif found.at + self._retention(call.key) <= now:
-            self._ask_command(msgspec.structs.replace(call, forgets=True), now)
+            # Of another life it has another place, and goes when keys are looked through.
+            self._ask_command(msgspec.structs.replace(call, forgets=found.generation == self.record.generation), now)
         elif found.fingerprint[:FINGERPRINT] == keys.fingerprint(call.handler, call.input):
             self._out.append(Reply(call.call, found.reply))
         else:
@@ -91,7 +92,8 @@ class Keyed(Journalled):
         if answer.fingerprint == found.fingerprint[FINGERPRINT:]:
             self._out.append(Reply(call.call, found.reply))
             return
-        text = f"the idempotency key of this call to '{call.handler}' was used for {self.component}/{self.instance} with another input before"
+        where = f"{self.component}/{self.instance}"
+        text = f"the idempotency key of this call to '{call.handler}' of {where} was used with another input, or for another handler, before"
         details: dict[str, Any] = {"at": found.at, "sequence": found.sequence}
         self._out.append(Reply(call.call, Error(ErrorCode.CONFLICT, f"{text}; nothing was done: give another call another key", details)))
 

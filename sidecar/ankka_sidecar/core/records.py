@@ -69,6 +69,8 @@ class WorkflowRecord(msgspec.Struct, frozen=True, array_like=True, gc=False, tag
     state_sequence: int = 0
     changed: tuple[int, ...] = ()
     trace: str | None = None
+    reborn: bool = False
+    """There was a life before this one: commands that were carried out in it may be asked for again (W15)."""
 
     @property
     def is_live(self) -> bool:
@@ -90,6 +92,7 @@ class EntityRecord(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="
     sequence: int = 0
     updated_at: int | None = None
     expires_at: int | None = None
+    reborn: bool = False
 
 
 class KeyValueRecord(EntityRecord, frozen=True, array_like=True, gc=False, tag="key-value"):
@@ -101,6 +104,11 @@ def next_place(record: WorkflowRecord | EntityRecord, now: int) -> tuple[int, in
     if record.sequence == 0:
         return max(now, record.generation + 1), 1
     return record.generation, record.sequence + 1
+
+
+def has_lived_before(record: WorkflowRecord | EntityRecord) -> bool:
+    """Whether the life of the next row is not the instance's first: it goes on in one that was not, or follows a deletion."""
+    return record.reborn or (record.sequence == 0 and record.generation > 0)
 
 
 AnyRecord = WorkflowRecord | EntityRecord | KeyValueRecord

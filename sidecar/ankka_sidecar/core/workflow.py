@@ -22,8 +22,9 @@ import msgspec
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import ErrorCode, clean_text
-from ankka.protocol.frames import EndRun, FailRun, GoTo, PauseFor, StepDone, WorkflowCommandDone
+from ankka.protocol.frames import StepDone, WorkflowCommandDone
 from ankka.protocol.lifecycle import LifecycleStatus
+from ankka.protocol.outcome import EndRun, FailRun, GoTo, PauseFor
 from ankka.protocol.payload import StepTarget
 from ankka.protocol.spec import ComponentSpec, RecoverySpec, StepSpec
 from ankka_sidecar.core.durations import in_words, later
@@ -44,7 +45,7 @@ from ankka_sidecar.core.events import (
     Updated,
     WorkflowEvent,
 )
-from ankka_sidecar.core.records import Failure, Pause, Pending, WorkflowRecord, next_place
+from ankka_sidecar.core.records import Failure, Pause, Pending, WorkflowRecord, has_lived_before, next_place
 from ankka_sidecar.core.retry import delay
 
 RUNNING = LifecycleStatus.RUNNING
@@ -80,7 +81,10 @@ def evolve(record: WorkflowRecord, event: WorkflowEvent) -> WorkflowRecord:
             return _transitioned(record, event, sequence)
         case Updated():
             during = (*record.changed, sequence) if record.pending is not None else ()
-            return replace(record, generation=generation, sequence=sequence, updated_at=event.at, state_sequence=sequence, changed=during)
+            return replace(
+                record, generation=generation, sequence=sequence, updated_at=event.at, state_sequence=sequence, changed=during,
+                reborn=has_lived_before(record),
+            )  # fmt: skip
         case Paused():
             state_sequence = sequence if event.changed else record.state_sequence
             return replace(
@@ -103,7 +107,7 @@ def evolve(record: WorkflowRecord, event: WorkflowEvent) -> WorkflowRecord:
         case Ended() | Failed():
             return _over(record, event, sequence)
         case Deleted():
-            return WorkflowRecord(generation=generation)
+            return WorkflowRecord(generation=generation, reborn=record.reborn)
         case _:
             assert_never(event)
 
@@ -112,7 +116,7 @@ def _started(record: WorkflowRecord, event: Started, generation: int, sequence: 
     return WorkflowRecord(
         generation=generation, sequence=sequence, status=RUNNING, run=event.run, started_at=event.at, updated_at=event.at,
         until=event.until, budget=event.budget, pending=Pending(event.target, sequence, event.at),
-        state_sequence=sequence if event.changed else record.state_sequence, trace=event.trace,
+        state_sequence=sequence if event.changed else record.state_sequence, trace=event.trace, reborn=has_lived_before(record),
     )  # fmt: skip
 
 
@@ -123,7 +127,7 @@ def _transitioned(record: WorkflowRecord, event: Transitioned, sequence: int) ->
         failovers=record.failovers if event.redirected else (), cause=record.cause if event.redirected else None,
         held=record.held and not event.cancelled,
         state_sequence=sequence if event.changed else record.state_sequence,
-        trace=event.trace if event.redirected and event.trace is not None else record.trace,
+        trace=event.trace if event.redirected and event.trace is not None else record.trace, reborn=record.reborn,
     )  # fmt: skip
 
 
@@ -217,15 +221,17 @@ def decide_fault(record: WorkflowRecord, fault: Fault, recovery: RecoverySpec, t
     return Failed(now, str(ErrorCode.INTERNAL), message, step)
 
 
-def decide_interrupted(record: WorkflowRecord, reason: str, now: int, *, death: bool = False, alone: bool = False) -> Interrupted | Fault:
+def decide_interrupted(
+    record: WorkflowRecord, reason: str, now: int, *, death: bool = False, alone: bool = False, began: bool = True
+) -> Interrupted | Fault:
     """W11: the next attempt of the same visit; no retry is used.
 
     Only deaths of the process count: from the second on the next attempt waits, and the fifth while nothing else ran
-    there is a fault. An attempt that may run once only and was sent is a fault at once.
+    there is a fault. An attempt that may run once only and was sent is a fault at once, if it `began`.
     """
     pending = record.pending
     assert pending is not None
-    if pending.sent:
+    if pending.sent and began:
         return Fault(f"it was interrupted ({reason}) and may run once only")
     if death and alone and pending.alone + 1 >= DEATHS_ALONE:
         return Fault(f"its process died {pending.deaths + 1} times, {pending.alone + 1} of them while nothing else ran in it")

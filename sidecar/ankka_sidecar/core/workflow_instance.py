@@ -53,7 +53,7 @@ TIMEOUT_NAMES = frozenset(name for cls in TimeoutError.__mro__ for name in (cls.
 class WorkflowInstance(Merging):
     """See the module."""
 
-    __slots__ = ("_asked_calls", "_repeats", "_waiters")
+    __slots__ = ("_asked_calls", "_repeats", "_unread", "_waiters")
 
     kind = ComponentKind.WORKFLOW
     _effect_type = WorkflowCommandDone
@@ -64,6 +64,8 @@ class WorkflowInstance(Merging):
         self._repeats: CallsFound | None = None
         """The calls the visit had done, once they were read for the answer that waits."""
         self._asked_calls = False
+        self._unread = ""
+        """Why the last process that got the pending step could not run it: what it declares holds neither state nor input."""
 
     # --- calls -----------------------------------------------------------------------------------------------------
 
@@ -124,7 +126,8 @@ class WorkflowInstance(Merging):
         if attempt is not None and attempt.stop_by is not None:
             return "the attempt before this one to stop"
         if attempt is not None and attempt.sent_at is None:
-            return f"a process that runs step '{pending.target.step}' of '{self.component}'"
+            step = f"step '{pending.target.step}' of '{self.component}'"
+            return f"a process that can read it: {self._unread}" if self._unread else f"a process that runs {step}"
         if pending.not_before is not None and pending.not_before > now:
             why = "next attempt, its process having died," if pending.deaths else "retry"
             return f"the {why} at {lifecycle.instant(pending.not_before):%Y-%m-%dT%H:%M:%SZ}"
@@ -171,7 +174,9 @@ class WorkflowInstance(Merging):
             fault = rules.Fault(answer.message, answer.retryable)
             self._fault(fault, self._recovery(given.spec), answer.token, answer.token, now)
         else:
-            interrupted = rules.decide_interrupted(self.record, answer.reason, now)
+            if answer.unreadable:
+                self._unread = answer.reason
+            interrupted = rules.decide_interrupted(self.record, answer.reason, now, began=not answer.unreadable)
             if isinstance(interrupted, rules.Fault):
                 self._fault(interrupted, self._recovery(given.spec), answer.token, answer.token, now)
             else:
@@ -207,6 +212,10 @@ class WorkflowInstance(Merging):
         if isinstance(event, (Retried, Interrupted)):
             event = self._warn_of_forgotten(event, now)
         self._append(event, state, now, ack=ack, replaces=replaces)
+
+    def _on_step_sent(self, sent: StepSent, now: int) -> None:
+        self._unread = ""
+        super()._on_step_sent(sent, now)
 
     # --- calls of earlier attempts (W16) -----------------------------------------------------------------------------
 
@@ -277,6 +286,8 @@ class WorkflowInstance(Merging):
         return (record.status, rules.deadline(record), record.held, record.run)
 
     def _settled(self, done: Appending, now: int) -> None:
+        if not isinstance(done.event, Interrupted):
+            self._unread = ""
         if done.ack is not None:
             self._acknowledge(done.ack)
         if isinstance(done.event, Deleted):
@@ -307,7 +318,7 @@ class WorkflowInstance(Merging):
         StateRead: Merging._on_state_read,
         CallsFound: _on_calls_found,
         StepChosen: Attempting._on_step_chosen,
-        StepSent: Attempting._on_step_sent,
+        StepSent: _on_step_sent,
         StepAnswered: Attempting._on_step_answered,
         AnswerWaited: Attempting._on_answer_waited,
         AttemptAdopted: Attempting._on_adopted,

@@ -202,6 +202,10 @@ class Journal(Protocol):
         """Rows behind (generation, sequence), in order, over all generations still there."""
         ...
 
+    async def generations(self, component: str, instance: str) -> list[int]:
+        """The generations of an instance of which rows are still there, the newest first."""
+        ...
+
     async def snapshot_of(self, component: str, instance: str, generation: int) -> Snapshot | None:
         """The newest snapshot of that generation."""
         ...
@@ -250,6 +254,13 @@ class Journal(Protocol):
         """Remove rows (never the last one, nor keyed ones) of a deleted generation; returns how many went.
 
         The oldest go first, `limit` at most; 0 when none is left, or the generation lives. Its snapshot goes too.
+        """
+        ...
+
+    async def trim(self, component: str, instance: str, generation: int, after: int, limit: int) -> int:
+        """Remove rows of a living generation that come before the sequence `after`, oldest first; returns how many went.
+
+        Never the first row, nor the last one, nor the one that set the state, nor keyed ones; 0 when none is left.
         """
         ...
 

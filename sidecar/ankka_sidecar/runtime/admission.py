@@ -44,7 +44,7 @@ class Admission:
             text = f"the input has {len(request.input.data):,} bytes; at most {limit:,} are taken (max-payload)"
             return Error(ErrorCode.TOO_LARGE, text, {"limit": limit})
         if request.handler in ENGINES_OWN:
-            return None if request.component in self._kinds else self._unknown(request.component)
+            return self._of_other_kind(request) if request.component in self._kinds else self._unknown(request.component)
         if request.handler.startswith(RESERVED_PREFIX):
             return Error(ErrorCode.NOT_FOUND, f"there is no '{request.handler}': names beginning with {RESERVED_PREFIX} are the engine's own")
         return self._caller_refusal(request)
@@ -70,10 +70,8 @@ class Admission:
         if not known:
             # One that is declared nowhere now, but was, or is in the journal, may be about to come back.
             return self._unknown(component) if self._dispatcher.attached and component not in self._kinds else None
-        kind = self._kinds[component]
-        if request.kind is not None and request.kind != kind:
-            text = f"'{component}' is of the kind {kind}, not {request.kind}; use the client's for_{kind.replace('-', '_')}"
-            return Error(ErrorCode.BAD_REQUEST, text)
+        if (refusal := self._of_other_kind(request)) is not None:
+            return refusal
         if handler is None:
             text = f"'{component}' has no handler '{request.handler}'; it has: {', '.join(self._handlers_of(component)) or 'none'}"
             return Error(ErrorCode.NOT_FOUND, text)
@@ -84,6 +82,14 @@ class Admission:
             ring = " -> ".join((*request.chain[request.chain.index(key) :], key))
             return Error(ErrorCode.CONFLICT, f"the call would wait for itself ({ring}): a command may not call an instance whose command called it")
         return handler
+
+    def _of_other_kind(self, request: Request) -> Error | None:
+        """A client says which kind it takes the component for; over HTTP nobody does."""
+        kind = self._kinds[request.component]
+        if request.kind is None or request.kind == kind:
+            return None
+        text = f"'{request.component}' is of the kind {kind}, not {request.kind}; use the client's for_{kind.replace('-', '_')}"
+        return Error(ErrorCode.BAD_REQUEST, text)
 
     def _caller_refusal(self, request: Request) -> Error | None:
         """I12: calls of an attempt that was replaced, or has answered, are refused."""

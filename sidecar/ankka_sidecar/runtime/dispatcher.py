@@ -19,6 +19,7 @@ from ankka.protocol.spec import ComponentSpec, HandlerSpec
 from ankka.protocol.wire import FrameTooLarge
 from ankka_sidecar.core.actions import AskFingerprint, AskFold, AskMerge, RunStep
 from ankka_sidecar.core.attempting import Attempting
+from ankka_sidecar.core.durations import in_words
 from ankka_sidecar.core.inputs import AskLost, Input, StepAnswered, StepChosen, StepSent
 from ankka_sidecar.core.instance import Instance
 from ankka_sidecar.ports.clock import Clock
@@ -124,7 +125,7 @@ class Dispatcher:
                 self._send_from_queue(process, lane, work)
                 continue
             passed.append(work)
-            if lane is not None or not process.is_attached or not passed_over(work):
+            if lane is not None or not process.is_attached or not passed_over(work, process):
                 break
         queue.extendleft(reversed(passed))
 
@@ -177,19 +178,19 @@ class Dispatcher:
                 process.send(CancelStep(token))
                 return
 
-    def expire(self, before: int) -> None:
-        """Commands, queries and folds that waited since `before` or longer for a process get `UNAVAILABLE`.
+    def expire(self, now: int, waited: int) -> None:
+        """Commands, queries and folds that have waited for a process for that long get `UNAVAILABLE`.
 
         Only where no process declares the component: one that is merely busy answers in time, or its timeout does.
         """
         for component in self._queues.components():
             if any(component in process.components for process in self.attached):
                 continue
-            late = [work for queue in self._queues.of(component) for work in queue if work.since <= before and not work.dropped]
+            late = [work for queue in self._queues.of(component) for work in queue if work.since <= now - waited and not work.dropped]
             for work in late:
                 if not isinstance(work.action, (RunStep, AskMerge)):
                     work.dropped = True
-                    self._feed(work.machine, AskLost(work.action.ask, unavailable(component)))
+                    self._feed(work.machine, AskLost(work.action.ask, unavailable(component, waited)))
 
     # --- who gets it -----------------------------------------------------------------------------------------------
 
@@ -222,7 +223,12 @@ class Dispatcher:
 
     def _step_lane(self, process: Process, component: str, action: RunStep) -> Lane | None:
         step = process.step(component, action.step)
-        if step is None or process.draining or (process.reserved is not None and process.reserved != action.token):
+        if (
+            step is None
+            or process.draining
+            or process.cannot_read(action.token, action.base)
+            or (process.reserved is not None and process.reserved != action.token)
+        ):
             return None
         if action.alone and process.attempts:
             # It gets this process when what runs there has ended; nothing new is given to it meanwhile.
@@ -283,14 +289,16 @@ class Dispatcher:
         self._faults.point("step.after-send")
 
 
-def passed_over(work: Work) -> bool:
+def passed_over(work: Work, process: Process) -> bool:
     """Whether others of its queue may go to a process that does not get this one: the instance decides, not the handler."""
-    return bool(work.machine.schema) or (isinstance(work.action, RunStep) and work.action.alone)
+    action = work.action
+    return bool(work.machine.schema) or (isinstance(action, RunStep) and (action.alone or process.cannot_read(action.token, action.base)))
 
 
-def unavailable(component: str) -> Error:
-    """Nobody runs that component now."""
-    text = f"no process that runs '{component}' is attached; nothing was done, try again when it is (its `start()` must be running)"
+def unavailable(component: str, waited: int | None = None) -> Error:
+    """Nobody runs that component now; `waited` is how long (µs) a call waited for somebody."""
+    within = "" if waited is None else f" within {in_words(waited)} (attach-wait)"
+    text = f"no process that runs '{component}' is attached; nothing was done{within}, try again when it is (its `start()` must be running)"
     return Error(ErrorCode.UNAVAILABLE, text)
 
 

@@ -13,9 +13,7 @@ from ankka.protocol.frames import (
     EntityCommandDone,
     Fingerprinted,
     Folded,
-    GoTo,
     Merged,
-    PauseFor,
     Refused,
     Replied,
     StepDone,
@@ -23,6 +21,7 @@ from ankka.protocol.frames import (
     StepStopped,
     WorkflowCommandDone,
 )
+from ankka.protocol.outcome import GoTo, PauseFor
 from ankka.protocol.payload import Payload, StepTarget
 from ankka_sidecar.core.settings import Settings
 

@@ -336,7 +336,7 @@ class Node:
         if late:
             self._early = [waiting for waiting in self._early if waiting[0] > now]
         for _, call, request in late:
-            self.callers.answer(call, unavailable(request.component))
+            self.callers.answer(call, unavailable(request.component, self.settings.attach_wait))
         self.open_calls.expire(now)
 
     async def stop(self) -> None:

@@ -81,6 +81,7 @@ class Performer:
             actions.WakeAt: self._wake_at,
             actions.Passivate: self._passivate,
             actions.Prune: self._prune,
+            actions.Trim: self._trim,
             actions.Report: self._report,
         }
 
@@ -185,6 +186,16 @@ class Performer:
                 self._faults.point("prune.after")
         except JournalUnavailable as error:  # the rows of a dead generation do no harm
             log.warning("rows of the deleted %s/%s stay for now: %s", component, instance, error)
+
+    def _trim(self, machine: Instance, action: actions.Trim) -> None:
+        self._in_background(self._trim_rows(machine.component, machine.instance, action))
+
+    async def _trim_rows(self, component: str, instance: str, action: actions.Trim) -> None:
+        try:
+            while await self._journal.trim(component, instance, action.generation, action.after, PRUNE_CHUNK) == PRUNE_CHUNK:
+                pass
+        except JournalUnavailable as error:  # history that is too long does no harm
+            log.warning("old rows of %s/%s stay for now: %s", component, instance, error)
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

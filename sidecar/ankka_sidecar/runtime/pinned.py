@@ -23,6 +23,7 @@ from ankka_sidecar.core.records import WorkflowRecord, decode_record
 from ankka_sidecar.ports.journal import DELETED, JournalUnavailable, Row
 from ankka_sidecar.runtime.admission import LIFECYCLE
 from ankka_sidecar.runtime.callers import Request, Result
+from ankka_sidecar.runtime.finder import row_left
 
 if TYPE_CHECKING:
     from ankka_sidecar.runtime.node import Node
@@ -60,7 +61,7 @@ class PinnedAwaits:
 
     async def _look_up(self, call: int, request: Request, key: bytes) -> None:
         try:
-            row = await self._node.journal.row_of(key)
+            row = await row_left(self._node.journal, request.component, request.instance, key)
         except JournalUnavailable as error:
             self._node.callers.answer(call, Error(ErrorCode.UNAVAILABLE, f"which run it is cannot be read now: {error}"))
             return

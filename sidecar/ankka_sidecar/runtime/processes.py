@@ -76,6 +76,8 @@ class Process:
         self.queries = Lane(hello.queries)
         self.asked: dict[int, Asked] = {}
         self.attempts: dict[Token, Lane] = {}
+        self.unread: dict[tuple[str, str], tuple[int, int, int]] = {}
+        """Instances whose pending step it could not read: generation, visit, and the state's sequence then."""
         self.inherited: set[Token] = set()
         """What it ran on an earlier connection, until this one has said what of it still runs."""
         self._request = 0
@@ -93,6 +95,10 @@ class Process:
         """What the journal keeps of it."""
         hello = self.hello
         return AttachedProcess(hello.boot, hello.host, hello.pid, hello.pid_started)
+
+    def cannot_read(self, token: Token, base: int) -> bool:
+        """Whether it has said of that visit, on the state of that sequence, that it cannot read it."""
+        return bool(self.unread) and self.unread.get((token.component, token.instance)) == (token.generation, token.visit, base)
 
     def step(self, component: str, name: str) -> StepSpec | None:
         """The step it declares under that name or alias."""

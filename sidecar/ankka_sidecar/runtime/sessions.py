@@ -11,6 +11,7 @@ from ankka.protocol import frames
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.wire import FrameTooLarge
 from ankka_sidecar.core.inputs import HandlerAnswered, StepAnswered
+from ankka_sidecar.core.workflow_instance import WorkflowInstance
 from ankka_sidecar.ports.processes import Link
 from ankka_sidecar.runtime.callers import Request, Result
 from ankka_sidecar.runtime.limits import answer_within, step_within
@@ -150,6 +151,10 @@ class PeerSession:
         if spec is None:
             log.warning("%s answered an attempt of '%s', which it does not declare", process, token.component)
             return
+        if isinstance(frame, frames.StepStopped) and frame.unreadable:
+            machine = self._node.machines.get((token.component, token.instance))
+            if isinstance(machine, WorkflowInstance):
+                process.unread[token.component, token.instance] = (token.generation, token.visit, machine.record.state_sequence)
         self._node.performer.answered_by(token, process)
         self._node.attempt_ended(token, StepAnswered(frame, spec))
         self._node.dispatcher.freed(process)

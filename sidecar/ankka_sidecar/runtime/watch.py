@@ -46,7 +46,7 @@ class Watch:
             now = self._node.clock.now()
             self._attachments.look_after(now)
             self._node.expire(now)
-            self._node.dispatcher.expire(now - self._node.settings.attach_wait)
+            self._node.dispatcher.expire(now, self._node.settings.attach_wait)
             self._make_room()
             if self._idle is not None:
                 self._idle(now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ankka_sidecar.core.records import KeyValueRecord
 from ankka_sidecar.ports.journal import DELETED, Row
 from ankka_sidecar.verify.checker import Checker
 from ankka_sidecar.verify.contents import Scene
@@ -18,7 +19,8 @@ class Places(Checker):
     """See the module.
 
     Of a deleted generation any row before its end may be gone: the oldest without a key were pruned first, and those
-    with a key when it had been forgotten. So a gap counts only where the generation lives.
+    with a key when it had been forgotten. So a gap counts only where the generation lives; and not in a key value
+    entity's, of which old rows go behind the first.
     """
 
     def begin(self, scene: Scene) -> None:
@@ -37,7 +39,7 @@ class Places(Checker):
         elif previous is not None:
             if row.sequence == previous.sequence:
                 self._say(row, "two rows have one place", "one row", "another one")
-            elif row.sequence != previous.sequence + 1:
+            elif row.sequence != previous.sequence + 1 and not isinstance(line.record, KeyValueRecord):
                 self._gap(row, previous.sequence + 1)
             if previous.type == DELETED:
                 self._say(row, "a row behind the deletion of its generation", "nothing, or a new generation", row.type)

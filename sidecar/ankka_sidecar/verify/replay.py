@@ -55,10 +55,12 @@ class Replay:
             return []
         if previous is not None and previous.type == DELETED and self._known:
             return self._known
+        # A first life, or one behind a deletion that is not there any more.
         if isinstance(record, KeyValueRecord):
-            return [KeyValueRecord(row.generation - 1)]
-        is_entity = isinstance(record, EntityRecord) or isinstance(event, Persisted)
-        return [EntityRecord(row.generation - 1) if is_entity else WorkflowRecord(row.generation - 1)]
+            return [KeyValueRecord(), KeyValueRecord(row.generation - 1)]
+        if isinstance(record, EntityRecord) or isinstance(event, Persisted):
+            return [EntityRecord(), EntityRecord(row.generation - 1)]
+        return [WorkflowRecord(), WorkflowRecord(row.generation - 1)]
 
 
 def fold(record: AnyRecord, event: AnyEvent) -> tuple[AnyRecord | None, str | None]:

@@ -10,6 +10,16 @@ from tests.contract.journal.conftest import Opened
 from tests.contract.journal.rows import item, row, snapshot, store
 
 
+async def test_generations_are_those_of_which_rows_are_left_the_newest_first(journal: Journal) -> None:
+    assert await journal.generations("checkout", "a") == []
+    await store(journal, Item(row("a")), Item(row("a", 2)), Item(row("a", 3, type=DELETED)))
+    await store(journal, Item(row("a", generation=101)), Item(row("b", generation=102)))
+    assert await journal.generations("checkout", "a") == [101, 100]
+    await journal.prune("checkout", "a", 100, 10)
+    assert await journal.generations("checkout", "a") == [101, 100], "the deletion is left"
+    assert await journal.generations("cart", "a") == []
+
+
 async def test_last_of_what_never_was_is_none(journal: Journal) -> None:
     assert await journal.last("checkout", "a") is None
 
@@ -130,6 +140,34 @@ async def test_prune_goes_in_chunks_oldest_first(journal: Journal) -> None:
     assert [stored.sequence for stored in await journal.read("checkout", "a")] == [4, 5, 6]
     assert await journal.prune("checkout", "a", 100, 3) == 2
     assert [stored.sequence for stored in await journal.read("checkout", "a")] == [6]
+
+
+async def test_trim_removes_rows_between_the_first_and_a_sequence_oldest_first(journal: Journal) -> None:
+    rows = [row("a", number, payload=b"s") for number in range(1, 9)]
+    rows[3] = row("a", 4, payload=b"s", key=b"s1", fingerprint=b"f", reply=b"r")
+    await store(journal, *map(Item, rows), Item(row("b")), Item(row("b", 2)))
+    assert await journal.trim("checkout", "a", 100, 7, 2) == 2
+    assert [one.sequence for one in await journal.read("checkout", "a")] == [1, 4, 5, 6, 7, 8]
+    assert await journal.trim("checkout", "a", 100, 7, 10) == 2, "a keyed row stays until its key is forgotten"
+    assert await journal.trim("checkout", "a", 100, 7, 10) == 0
+    assert await journal.trim("checkout", "a", 99, 7, 10) == 0
+    assert [one.sequence for one in await journal.read("checkout", "a")] == [1, 4, 7, 8]
+    assert await journal.trim("checkout", "a", 100, 99, 10) == 1, "never the last one"
+    assert await journal.last("checkout", "a") == Last(rows[7], rows[7])
+    assert await journal.generations("checkout", "a") == [100]
+    await journal.forget_keys(b"s", 1_000_000, b"", 10)
+    assert await journal.trim("checkout", "a", 100, 99, 10) == 1
+    await store(journal, Item(row("a", 9, payload=b"s")))
+    assert len(await journal.read("checkout", "b")) == 2
+
+
+async def test_trim_leaves_the_row_that_set_the_state(journal: Journal) -> None:
+    await store(journal, Item(row("a")), Item(row("a", 2, payload=b"s")), Item(row("a", 3)), Item(row("a", 4)))
+    assert await journal.trim("checkout", "a", 100, 4, 10) == 1
+    last = await journal.last("checkout", "a")
+    assert last is not None
+    assert last.state is not None
+    assert (last.row.sequence, last.state.sequence) == (4, 2)
 
 
 async def test_prune_leaves_a_living_generation_alone(journal: Journal) -> None:

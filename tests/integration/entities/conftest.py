@@ -14,9 +14,9 @@ from tests.integration.support.programs import Program, Programs, Sidecar
 class Shelf:
     """Sidecar and process, to be killed and started again."""
 
-    def __init__(self, programs: Programs) -> None:
+    def __init__(self, programs: Programs, *options: str) -> None:
         self.programs = programs
-        self.sidecar: Sidecar = programs.sidecar()
+        self.sidecar: Sidecar = programs.sidecar(*options)
         self.process: Program = programs.process("tests.integration.entities.shelf", self.sidecar)
 
     @property

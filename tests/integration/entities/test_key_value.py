@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -83,6 +84,19 @@ def test_kill_9_of_the_sidecar_keeps_what_was_acknowledged(shelf: Shelf) -> None
     shelf.is_clean()
 
 
+def test_updates_are_without_limit_and_the_oldest_leave_the_journal(programs: Programs) -> None:
+    shelf = Shelf(programs, "--max-journal-events", "20")
+    for number in range(1, 51):
+        assert shelf.post("note/a/write", f"text {number}")["edits"] == number
+    wait_for(lambda: len(shelf.timeline("note/a")) == 21, "the first one and the newest 20")
+    assert [item["sequence"] for item in shelf.timeline("note/a")] == [1, *range(31, 51)]
+    shelf.restart()
+    shelf.sidecar.wait_until_ready()
+    assert shelf.get("note/a/read") == note("a", "text 50", 50)
+    assert shelf.post("note/a/write", "on")["edits"] == 51
+    shelf.is_clean()
+
+
 def test_kill_9_of_the_process_keeps_it_too(shelf: Shelf) -> None:
     shelf.post("note/a/write", "one")
     shelf.process.kill()
@@ -137,6 +151,10 @@ async def test_the_client_by_class_and_by_name(shelf: Shelf) -> None:
         assert await client.for_key_value_entity("desk", "d").call("copy").invoke("a", reply=str) == "one"
         with pytest.raises(CommandError) as refused:
             await client.for_event_sourced_entity("note", "a").call("read").invoke(reply=Note)
+        with pytest.raises(CommandError, match="'note' is of the kind key-value-entity, not workflow"):
+            await client.for_workflow("note", "a").lifecycle()
+        with pytest.raises(CommandError, match="'note' is of the kind key-value-entity, not workflow"):
+            await client.for_workflow("note", "a").await_end(timedelta(seconds=5))
     assert refused.value.error.code is ErrorCode.BAD_REQUEST
     assert "use the client's for_key_value_entity" in refused.value.error.message
 

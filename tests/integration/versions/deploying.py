@@ -28,25 +28,23 @@ class Deploying:
 
     def post(self, path: str, body: Any = None) -> Any:
         """A command that succeeds; its reply."""
-        answer = self.sidecar.http.post(f"/v1/{path}", json=body) if body is not None else self.sidecar.http.post(f"/v1/{path}")
+        answer = self.sidecar.post(path, body)
         assert answer.is_success, answer.text
         return answer.json() if answer.status_code == 200 else None
 
     def get(self, path: str) -> Any:
         """What a GET answers that succeeds."""
-        answer = self.sidecar.http.get(f"/v1/{path}")
-        assert answer.is_success, answer.text
-        return answer.json()
+        return self.sidecar.get(path)
 
     def until(self, instance: str, **wanted: Any) -> dict[str, Any]:
         """Wait until the lifecycle of an order says so; the lifecycle."""
 
         def look() -> dict[str, Any] | None:
-            found: dict[str, Any] = self.get(f"order/{instance}/ankka:lifecycle")
+            found = self.sidecar.lifecycle(f"order/{instance}")
             return found if all(found[name] == value for name, value in wanted.items()) else None
 
-        return wait_for(look, f"order/{instance} with {wanted}, it has {self.get(f'order/{instance}/ankka:lifecycle')}")
+        return wait_for(look, f"order/{instance} with {wanted}, it has {self.sidecar.lifecycle(f'order/{instance}')}")
 
     def types(self, instance: str) -> list[str]:
         """The types of an order's timeline."""
-        return [item["type"] for item in self.get(f"order/{instance}/ankka:journal")["items"]]
+        return [item["type"] for item in self.sidecar.timeline(f"order/{instance}")]

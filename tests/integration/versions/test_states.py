@@ -48,6 +48,24 @@ def test_a_new_required_field_is_a_load_error_that_names_it_until_it_is_mended(d
     assert deploying.get("order/o/ankka:await")["item"] == "book, held by v2"
 
 
+def test_a_step_whose_state_a_version_cannot_read_waits_for_one_that_can(deploying: Deploying) -> None:
+    # F71, W12: a deployment never fails a run
+    v1 = deploying.attach("v1")
+    for name in ("a", "b"):
+        deploying.post(f"order/{name}/start", "rest-a-little")
+    deploying.leave(v1)
+    broken = deploying.attach("needing_an_owner")
+    broken.wait_for_output("owner")
+    why = "a process that can read it: the state of order/a cannot be read: $.owner: the required field 'owner' of Order is missing"
+    lifecycle = deploying.until("a", waitingFor=why, pendingStep="reserve")
+    assert (lifecycle["status"], lifecycle["retries"], lifecycle["failure"]) == ("Running", {}, None)
+    deploying.until("b", pendingStep="reserve", status="Running")
+    deploying.attach("v2")  # beside it
+    for name in ("a", "b"):
+        assert deploying.get(f"order/{name}/ankka:await")["item"] == "book, held by v2"
+        assert deploying.types(name) == ["started", "paused", "resumed", "interrupted", "ended"], "one try, and no retry"
+
+
 def test_what_the_newer_has_written_goes_to_the_newer_only_and_to_the_older_when_it_has_left(deploying: Deploying) -> None:
     deploying.attach("v1")
     v2 = deploying.attach("v2")

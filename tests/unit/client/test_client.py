@@ -165,6 +165,26 @@ async def test_copies_with_a_timeout_and_metadata_leave_the_original_alone() -> 
         assert 29_000_000 < sent.timeout <= 30_000_000
         with pytest.raises(ValueError, match="must be longer than zero"):
             start.with_timeout(timedelta(0))
+        seconds: Any = 5
+        with pytest.raises(ValueError, match=r"timeout=5 is no duration; write timedelta\(seconds=…\)"):
+            start.with_timeout(seconds)
+        number: Any = {"retries": 1}
+        with pytest.raises(ValueError, match="metadata is text by name; 1 is no text"):
+            calls.with_metadata(number)
+        with pytest.raises(ValueError, match="is no text"):
+            calls.with_metadata({"tenant": "\ud800"})
+
+
+async def test_what_is_no_id_and_no_wire_name() -> None:
+    async with connected() as (client, _):
+        number: Any = 17
+        with pytest.raises(TypeError, match="an instance id is a text, not int 17"):
+            client.for_workflow("order", number)
+        method: Any = CartEntity.quantity
+        with pytest.raises(
+            TypeError, match=r"'cart' is named by its id, .*, not by CartEntity.quantity; .*client.for_event_sourced_entity\(TheClass, 'k1'\)"
+        ):
+            client.for_event_sourced_entity("cart", "k1").call(method)
 
 
 async def test_lifecycle_and_await_end() -> None:
@@ -178,6 +198,8 @@ async def test_lifecycle_and_await_end() -> None:
         assert 89_000_000 < sent.timeout <= 90_000_000
         _, nothing = await answered(workflow.await_end(), session, Payload(b'{"order_id":"o1"}'))
         assert nothing is None
+        with pytest.raises(TypeError, match="'cart' is an entity: only a workflow has a lifecycle"):
+            await client.for_event_sourced_entity("cart", "k1").lifecycle()
 
 
 async def test_a_lifecycle_query_under_way_when_the_connection_is_lost_is_asked_again() -> None:

@@ -25,7 +25,6 @@ from ankka.protocol.frames import (
     CancelRequest,
     CancelStep,
     Drain,
-    EndRun,
     Ping,
     Pong,
     Refused,
@@ -38,6 +37,7 @@ from ankka.protocol.frames import (
     StepFaulted,
     StepStopped,
 )
+from ankka.protocol.outcome import EndRun
 from ankka.protocol.payload import NOTHING, Payload
 from ankka.protocol.process_identity import this_process
 from tests.unit.client.stub_sidecar import WELCOME, StubSidecar, stub_sidecar

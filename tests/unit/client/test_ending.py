@@ -232,6 +232,10 @@ async def test_what_cannot_be_awaited() -> None:
                 order.await_end_parts(timeout)
             with pytest.raises(ValueError, match="must be longer than zero"):
                 order.call("start").then_await_end(timeout)
+        seconds: Any = 30
+        for wait in (order.await_end_parts, order.call("start").then_await_end):
+            with pytest.raises(ValueError, match="timeout=30 is no duration"):
+                wait(seconds)
         for entity in (client.for_event_sourced_entity("cart", "k1"), client.for_event_sourced_entity(CartEntity, "k1")):
             with pytest.raises(TypeError, match="'cart' is an entity: only a workflow's run has an end"):
                 entity.call("quantity").then_await_end(LONG)

@@ -18,7 +18,6 @@ from ankka.protocol.frames import (
     CancelRequest,
     CancelStep,
     Drain,
-    EndRun,
     EntityCommandDone,
     Fold,
     Folded,
@@ -33,6 +32,7 @@ from ankka.protocol.frames import (
     StepStopped,
     WorkflowCommandDone,
 )
+from ankka.protocol.outcome import EndRun
 from ankka.protocol.payload import TEXT, Payload
 from tests.unit.client.hosted import hosted
 from tests.unit.client.shop import Notes, OrderWorkflow

@@ -7,22 +7,8 @@ import pytest
 
 from ankka.process.overdue import ThreadsExhausted
 from ankka.protocol.attempt import Token
-from ankka.protocol.frames import (
-    Call,
-    CallReplied,
-    CancelCall,
-    CancelStep,
-    Drain,
-    EndRun,
-    Merge,
-    Merged,
-    Ping,
-    Pong,
-    RunStep,
-    StepAck,
-    StepDone,
-    StepStopped,
-)
+from ankka.protocol.frames import Call, CallReplied, CancelCall, CancelStep, Drain, Merge, Merged, Ping, Pong, RunStep, StepAck, StepDone, StepStopped
+from ankka.protocol.outcome import EndRun
 from ankka.protocol.payload import TEXT, Payload
 from tests.unit.client.hosted import Hosted, hosted
 from tests.unit.client.stub_sidecar import StubSession

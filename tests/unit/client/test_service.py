@@ -1,13 +1,17 @@
 """What a service builder checks, and what it tells the sidecar."""
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ankka import Ankka, RegistrationError, Workflow
+from ankka import Ankka, KeyValueEntity, KeyValueReadOnlyEffect, RegistrationError, Workflow, json_codec, query
 from ankka.process.settings import drain_time
 from tests.unit.client.shop import CartEntity, OrderWorkflow
+
+if TYPE_CHECKING:  # names that are not there when the service is checked
+    from tests.unit.client.shop import Order as Unknown
+    from tests.unit.client.shop import Order as UnknownToo
 
 
 class OtherOrder(CartEntity):
@@ -31,6 +35,33 @@ def test_all_problems_of_all_components_are_reported_together() -> None:
     assert "OrderWorkflow: component_id 'order' is registered twice" in told
     assert "dict cannot be registered" in told
     assert "Workflow cannot be registered" in told
+
+
+class Waiting(KeyValueEntity[int]):
+    component_id = "waiting"
+    state_codec = json_codec(int, "waiting")
+
+    def empty_state(self) -> int:
+        return 0
+
+    @query("one")
+    def one(self, value: "Unknown") -> KeyValueReadOnlyEffect[int, int]:
+        return self.effects.reply(1)
+
+    @query("two")
+    def two(self, value: "UnknownToo") -> KeyValueReadOnlyEffect[int, int]:
+        return self.effects.reply(2)
+
+
+def test_each_problem_of_each_component_is_a_line_of_its_own() -> None:
+    unusable: Any = dict
+    with pytest.raises(RegistrationError) as raised:
+        Ankka.service().register(Waiting).register(unusable).validate()
+    told = [problem.partition(":")[0] for problem in raised.value.problems]
+    assert told == ["Waiting cannot be registered", "Waiting cannot be registered", "dict cannot be registered"]
+    assert "'Unknown'" in raised.value.problems[0]
+    assert "'UnknownToo'" in raised.value.problems[1]
+    assert str(raised.value).count("\n") == 3
 
 
 class Needy(OrderWorkflow):

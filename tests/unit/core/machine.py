@@ -28,22 +28,9 @@ from ankka_sidecar.core.workflow_instance import WorkflowInstance
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import (
-    EndRun,
-    EntityCommandDone,
-    FailRun,
-    Folded,
-    GoTo,
-    Outcome,
-    PauseFor,
-    Refused,
-    Replied,
-    StepDone,
-    StepFaulted,
-    StepStopped,
-    WorkflowCommandDone,
-)
+from ankka.protocol.frames import EntityCommandDone, Folded, Refused, Replied, StepDone, StepFaulted, StepStopped, WorkflowCommandDone
 from ankka.protocol.lifecycle import WorkflowLifecycle
+from ankka.protocol.outcome import EndRun, FailRun, GoTo, Outcome, PauseFor
 from ankka.protocol.payload import Payload, StepTarget
 from ankka.protocol.spec import BackoffSpec, ComponentKind, ComponentSpec, RecoverySpec, StepSpec
 

@@ -173,7 +173,7 @@ def test_deletion_empties_it_and_the_next_event_begins_a_generation() -> None:  
 
 def test_a_generation_is_never_used_again_though_the_clock_stands_still() -> None:  # W10
     first = EntityRecord(generation=T0)
-    assert rules.evolve(first, Persisted(T0, "go", TWO)) == EntityRecord(T0 + 1, 1, T0)
+    assert rules.evolve(first, Persisted(T0, "go", TWO)) == EntityRecord(T0 + 1, 1, T0, reborn=True)
 
 
 def test_expiry_is_a_deletion_at_its_instant_and_needs_no_process() -> None:

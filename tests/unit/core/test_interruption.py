@@ -1,11 +1,14 @@
 """Processes and nodes that go away while a step runs (W11, W5 across restart): interrupted, sent again, no retry used."""
 
+import pytest
 from ankka_sidecar.core.actions import AbandonStep, AckStep, Append, AskHandler, CancelStep, Report, RunStep
 from ankka_sidecar.core.events import Interrupted, Retried, Updated
-from ankka_sidecar.core.inputs import AppendUncertain, AttemptAdopted, AttemptLost, Woke
+from ankka_sidecar.core.inputs import AppendUncertain, AttemptAdopted, AttemptLost, StepAnswered, StepChosen, Woke
 from ankka_sidecar.core.records import WorkflowRecord
 
-from tests.unit.core.machine import CHECKOUT_SPEC, END, LOAD, T0, S, WorkflowDriver, kinds, reply, value
+from ankka.protocol.frames import StepStopped
+from ankka.protocol.spec import StepSpec
+from tests.unit.core.machine import CHECKOUT_SPEC, END, LOAD, T0, S, WorkflowDriver, kinds, reply, value, workflow
 
 
 def running() -> WorkflowRecord:
@@ -26,6 +29,32 @@ def restarted(record: WorkflowRecord | None = None) -> WorkflowDriver:
 def lost(it: WorkflowDriver, reason: str = "its process died") -> list[object]:
     token = it.machine.suspect or it.token
     return list(it.give(AttemptLost(token, reason)))
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_w12_an_attempt_that_a_process_could_not_read_waits_for_another_and_is_no_fault(once: bool) -> None:  # F71
+    it = WorkflowDriver(workflow(StepSpec("charge", 10 * S, once=once)))
+    it.call()
+    it.does("charge", state="s0")
+    it.stored()
+    if once:
+        it.give(StepChosen(it.token))
+        it.stored()
+    token = it.sent()
+    it.give(StepAnswered(StepStopped(token, "$.owner is missing", unreadable=True), it.spec))
+    assert it.event() == Interrupted(T0, "charge", 2, "$.owner is missing")
+    it.stored()
+    assert it.lifecycle().waiting_for == "a process that can read it: $.owner is missing"
+    assert it.record.retries == {}
+    assert it.token.attempt == 2
+    if once:
+        it.give(StepChosen(it.token))
+        it.stored()
+    it.sent()
+    assert it.lifecycle().waiting_for is None
+    it.done(END)
+    it.stored()
+    assert it.record.status == "Completed"
 
 
 def test_w11_a_lost_attempt_is_interrupted_then_the_next_is_sent_and_no_retry_used() -> None:  # F84

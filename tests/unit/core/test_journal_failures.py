@@ -18,7 +18,7 @@ from ankka_sidecar.core.inputs import (
 from ankka_sidecar.core.records import EntityRecord, WorkflowRecord
 
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import Outcome
+from ankka.protocol.outcome import Outcome
 from tests.unit.core.machine import END, LOAD, T0, S, WorkflowDriver, goto, kinds, pause, refusals, reply, step, value, workflow
 
 UNREADABLE = LoadFailed(Error(ErrorCode.UNAVAILABLE, "the journal cannot be read now"))

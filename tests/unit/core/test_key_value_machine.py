@@ -3,10 +3,11 @@
 import msgspec
 import pytest
 from ankka_sidecar.core import key_value as rules
-from ankka_sidecar.core.actions import Append, AskFold, AskHandler, Prune, PutSnapshot, Reply
+from ankka_sidecar.core.actions import Append, AskFold, AskHandler, Prune, PutSnapshot, Reply, Report, Trim
 from ankka_sidecar.core.events import Deleted, Updated, decode_event
 from ankka_sidecar.core.inputs import AppendUncertain, EndAsked, OperatorAsked
 from ankka_sidecar.core.key_value_instance import KeyValueInstance
+from ankka_sidecar.core.limits import Limits
 from ankka_sidecar.core.records import EntityRecord, KeyValueRecord, WorkflowRecord, decode_record, kind_of
 from ankka_sidecar.runtime.dormant import Dormant
 
@@ -38,6 +39,18 @@ def test_an_update_is_one_row_with_the_state_beside_it() -> None:  # I1
     assert it.last(AskHandler).state == value("s1")
     it.does(state="s2")
     assert (it.last(Append).sequence, it.last(Append).listing_changed) == (2, False)
+
+
+def test_an_entity_goes_on_beyond_the_journals_limit_and_its_oldest_rows_go() -> None:
+    it = KeyValueDriver(limits=Limits(max_journal_events=20))
+    for number in range(1, 26):
+        it.call("set")
+        it.does(state=f"s{number}")
+        actions = it.stored()
+        trims = [Trim(T0, number - 19)] if number > 20 and number % 2 == 0 else []
+        assert [action for action in actions if isinstance(action, Trim)] == trims
+    assert it.record.sequence == 25
+    assert it.all(Report) == [], "nothing is near its end"
 
 
 def test_what_was_loaded_needs_no_fold() -> None:

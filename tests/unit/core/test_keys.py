@@ -1,10 +1,10 @@
-"""A command with an idempotency key, and the calls of a later attempt: W15, W16, I4."""
+"""A command with an idempotency key: W15, I4."""
 
 import msgspec
 import pytest
-from ankka_sidecar.core.actions import Append, AskFingerprint, AskHandler, CancelAsk, FindCalls, FindReply, Reply, Report, RunStep
-from ankka_sidecar.core.events import Ended, Interrupted, Persisted, Retried
-from ankka_sidecar.core.inputs import AppendConflicted, AskLost, AttemptLost, CallMade, CallsFound, Input, ReplyFound
+from ankka_sidecar.core.actions import Append, AskFingerprint, AskHandler, CancelAsk, FindReply, Reply
+from ankka_sidecar.core.events import Persisted
+from ankka_sidecar.core.inputs import AppendConflicted, AskLost, CallMade, ReplyFound
 from ankka_sidecar.core.keyed import told
 from ankka_sidecar.core.limits import DAY, Limits
 from ankka_sidecar.core.records import EntityRecord, WorkflowRecord
@@ -12,24 +12,22 @@ from ankka_sidecar.core.records import EntityRecord, WorkflowRecord
 from ankka.protocol import keys
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import EntityCommandDone, Fingerprinted, StepDone, WorkflowCommandDone
+from ankka.protocol.frames import EntityCommandDone, Fingerprinted, WorkflowCommandDone
 from ankka.protocol.payload import Payload
 from tests.unit.core.machine import (
     CART,
     CHECKOUT,
-    END,
     ONE,
     T0,
     Driver,
     EntityDriver,
     S,
     WorkflowDriver,
+    goto,
     kinds,
     refusals,
     reply,
-    step,
     value,
-    workflow,
 )
 
 KEY = keys.of_caller(CHECKOUT, ONE, "order-7")
@@ -46,11 +44,20 @@ def made(it: Driver, given: str | None = "1", *, key: bytes = KEY, fresh: bool =
     return CallMade(it.number, handler, payload, False, it.now + patience, key=key, fresh=fresh)
 
 
-def found(it: Driver, call: CallMade, *, at: int = T0, reply: str = "first", decoded: bytes = DECODED, as_it_came: str | None = None) -> ReplyFound:
+def found(
+    it: Driver,
+    call: CallMade,
+    *,
+    at: int = T0,
+    reply: str = "first",
+    decoded: bytes = DECODED,
+    as_it_came: str | None = None,
+    life: int | None = None,
+) -> ReplyFound:
     """What `call`'s key has left: done for that input."""
     asked = call if as_it_came is None else msgspec.structs.replace(call, input=value(as_it_came))
     sought: FindReply = it.last(FindReply)
-    return ReplyFound(sought.ask, value(reply), told(asked, decoded), at, 2)
+    return ReplyFound(sought.ask, value(reply), told(asked, decoded), at, T0 if life is None else life, 2)
 
 
 def lived(*, limits: Limits | None = None) -> WorkflowDriver:
@@ -68,7 +75,7 @@ def test_w15_a_key_is_looked_up_when_its_command_reaches_the_head() -> None:
     assert it.give(first) == [AskHandler(1, first, value("s0"), 3)]
     call = made(it)
     assert it.give(call) == []
-    assert it.refused(CONFLICT) == [Reply(1, CONFLICT), FindReply(2, KEY)]
+    assert it.refused(CONFLICT) == [Reply(1, CONFLICT), FindReply(2, KEY, T0, False)]
     assert it.give(ReplyFound(2)) == [AskHandler(3, call, value("s0"), 3)]
 
 
@@ -79,7 +86,7 @@ def test_w15_the_effect_is_stored_with_key_fingerprint_and_reply() -> None:  # I
     it.give(ReplyFound(1))
     [append] = it.answer(WorkflowCommandDone(0, value("ok"), value("s1"), fingerprint=DECODED), 2)
     assert isinstance(append, Append)
-    assert (append.key, append.fingerprint, append.reply, append.forgets) == (KEY, told(call, DECODED), value("ok"), False)
+    assert (append.key, append.fingerprint, append.reply, append.forgets) == (keys.stored(KEY, T0), told(call, DECODED), value("ok"), False)
     assert it.stored() == [reply(1)]
 
 
@@ -142,7 +149,7 @@ def test_w15_a_refusal_records_nothing_and_is_decided_again() -> None:
     it.give(ReplyFound(1))
     assert refusals(it.refused(CONFLICT)) == [(1, ErrorCode.CONFLICT)]
     assert it.all(Append) == []
-    assert it.give(made(it)) == [FindReply(3, KEY)]
+    assert it.give(made(it)) == [FindReply(3, KEY, T0, False)]
 
 
 @pytest.mark.parametrize(("kept", "key"), [(7 * DAY, KEY), (DAY, STEP_KEY), (7 * DAY, keys.of_command(CHECKOUT, ONE, KEY))])
@@ -156,7 +163,45 @@ def test_w15_what_is_older_than_its_retention_is_done_again_and_forgotten(kept: 
     assert kinds(it.give(found(it, again, at=T0 - kept))) == [AskHandler]
     it.answer(WorkflowCommandDone(0, value("second"), value("s1"), fingerprint=DECODED), it.ask)
     append: Append = it.last(Append)
-    assert (append.key, append.forgets) == (key, True)
+    assert (append.key, append.forgets) == (keys.stored(key, T0), True)
+
+
+def test_w15_an_old_reply_of_an_earlier_life_has_another_place() -> None:
+    it = WorkflowDriver(load=False)
+    it.loaded(WorkflowRecord(generation=T0, sequence=3, reborn=True), state=value("s0"))
+    call = made(it)
+    assert it.give(call) == [FindReply(1, KEY, T0, True)]
+    it.give(found(it, call, at=T0 - 8 * DAY, life=T0 - 9 * DAY))
+    it.answer(WorkflowCommandDone(0, value("second"), value("s1"), fingerprint=DECODED), it.ask)
+    append: Append = it.last(Append)
+    assert (append.key, append.forgets) == (keys.stored(KEY, T0), False)
+
+
+def test_w15_a_life_behind_a_deletion_is_looked_through_with_those_before_it() -> None:
+    it = WorkflowDriver(load=False)
+    it.loaded(WorkflowRecord(generation=T0 - 5))
+    it.call()
+    it.does("charge", state="s0")
+    it.stored()
+    assert it.record.reborn
+    it.sent()
+    it.done(goto("charge"), state="s1")
+    it.stored()
+    assert it.record.reborn, "until it is deleted, and beyond"
+    it.call()
+    it.does(delete=True)
+    it.stored()
+    assert it.give(made(it)) == [FindReply(3, KEY, it.record.generation, True)]
+
+
+def test_w15_an_entitys_life_behind_a_deletion_is_looked_through_with_those_before_it() -> None:
+    it = EntityDriver(load=False)
+    it.loaded(EntityRecord(T0 - 5))
+    it.call()
+    it.does("e", state="s1")
+    it.stored()
+    call = made(it)
+    assert it.give(call) == [FindReply(2, KEY, it.record.generation, True)]
 
 
 def test_w15_retentions_are_settings() -> None:
@@ -176,7 +221,7 @@ def test_w15_a_deleted_ones_replies_are_looked_up() -> None:
     it = WorkflowDriver(load=False)
     it.loaded(WorkflowRecord(generation=T0))
     call = made(it)
-    assert it.give(call) == [FindReply(1, KEY)]
+    assert it.give(call) == [FindReply(1, KEY, T0, False)]
     assert it.give(found(it, call)) == [reply(1, "first")]
 
 
@@ -190,7 +235,7 @@ def test_w15_eight_starts_at_once_with_one_key_are_one_start() -> None:  # F41
     for call in calls[1:]:
         assert it.give(found(it, call, reply="ok", decoded=b"")) == [
             reply(call.call),
-            *([FindReply(call.call + 1, KEY)] if call is not calls[-1] else []),
+            *([FindReply(call.call + 1, KEY, T0, False)] if call is not calls[-1] else []),
         ]
     assert len(it.all(Append)) == 1
 
@@ -230,9 +275,6 @@ def test_w15_after_a_conflict_with_another_writer_the_key_is_looked_up() -> None
     assert kinds(it.loaded(BEFORE, state=value("s0"))) == [FindReply]
 
 
-# --- W16: calls of steps -----------------------------------------------------------------------------------------
-
-
 def test_w16_a_fresh_call_is_not_looked_up() -> None:
     it = lived()
     call = made(it, key=STEP_KEY, fresh=True)
@@ -249,91 +291,7 @@ def test_w16_an_entitys_keyed_effect_is_stored_with_its_reply() -> None:
     assert (append.event, append.key, append.reply) == (Persisted(T0, "go", (value("e"),)), STEP_KEY, value("ok"))
 
 
-def charging(retries: int = 1, limits: Limits | None = None) -> WorkflowDriver:
-    """The second attempt of a step runs."""
-    it = WorkflowDriver(workflow(step("charge", retries=retries)), limits=limits)
-    it.run()
-    it.fault()
-    it.stored()
-    it.sent()
-    return it
-
-
-def answered(it: WorkflowDriver, *calls: bytes) -> Input:
-    from ankka_sidecar.core.inputs import StepAnswered
-
-    return StepAnswered(StepDone(it.token, it.record.state_sequence, END, None, calls), it.spec)
-
-
-def test_w16_a_first_attempt_is_not_compared() -> None:
-    it = WorkflowDriver()
-    it.run()
-    assert kinds(it.done(END)) == [Append]
-
-
-def test_w16_an_attempt_that_does_not_tell_its_calls_is_not_compared() -> None:
-    it = charging()
-    assert kinds(it.done(END)) == [Append]
-
-
-def test_w16_a_later_attempt_that_repeats_every_call_says_nothing() -> None:
-    it = charging()
-    assert it.give(answered(it, b"k1", b"k2", b"new")) == [FindCalls(it.token)]
-    assert kinds(it.give(CallsFound(it.token, ((b"k1", "wallet/a withdraw"), (b"k2", "wallet/b deposit"))))) == [Append]
-    assert it.event() == Ended(T0, "charge")
-
-
-def test_w16_a_call_that_a_later_attempt_does_not_repeat_is_named_in_the_event_and_the_log() -> None:
-    it = charging()
-    it.give(answered(it, b"k1"))
-    warning, append = it.give(CallsFound(it.token, ((b"k1", "wallet/a withdraw"), (b"k2", "wallet/b deposit"))))
-    assert isinstance(warning, Report)
-    assert warning.level == "warning"
-    assert "wallet/b deposit" in warning.message
-    assert "wallet/a" not in warning.message
-    assert isinstance(append, Append)
-    assert append.event == Ended(T0, "charge", unrepeated=("wallet/b deposit",))
-
-
-def test_w16_calls_found_for_an_attempt_that_was_replaced_are_dropped() -> None:
-    it = charging(retries=2)
-    token = it.token
-    it.give(answered(it))
-    assert it.give(CallsFound(msgspec.structs.replace(token, attempt=1), ())) == []
-    assert kinds(it.give(CallsFound(token, ()))) == [Append]
-
-
-def test_w16_commands_go_on_while_the_calls_are_looked_up() -> None:
-    it = charging()
-    it.give(answered(it))
-    assert kinds(it.call()) == [AskHandler]
-
-
-def test_w16_a_retry_of_a_visit_older_than_its_replies_says_so() -> None:
-    it = charging(retries=2, limits=Limits(step_call_retention=5 * S))
-    it.now += 5 * S
-    actions = it.fault()
-    [warning] = [action for action in actions if isinstance(action, Report) and "step-call-retention" in action.message]
-    assert "may be made again" in warning.message
-    event = it.event()
-    assert isinstance(event, Retried)
-    assert event.forgotten
-    it.stored()
-    it.sent()
-    it.give(AttemptLost(it.token, "gone"))
-    event = it.event()
-    assert isinstance(event, Interrupted)
-    assert event.forgotten
-
-
-def test_w16_a_retry_within_the_retention_says_nothing() -> None:
-    it = charging(retries=2, limits=Limits(step_call_retention=5 * S))
-    it.now += 5 * S - 1
-    it.fault()
-    event = it.event()
-    assert isinstance(event, Retried)
-    assert not event.forgotten
-    assert it.all(RunStep)
+# --- the keys themselves -----------------------------------------------------------------------------------------
 
 
 def test_keys_are_the_same_everywhere() -> None:

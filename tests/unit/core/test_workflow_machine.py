@@ -11,8 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import EndRun, FailRun, GoTo, Merged, PauseFor, Refused, Replied, StepDone, StepFaulted, StepStopped, WorkflowCommandDone
+from ankka.protocol.frames import Merged, Refused, Replied, StepDone, StepFaulted, StepStopped, WorkflowCommandDone
 from ankka.protocol.lifecycle import LifecycleStatus
+from ankka.protocol.outcome import EndRun, FailRun, GoTo, PauseFor
 from ankka.protocol.payload import Payload, StepTarget
 from tests.unit.core.machine import S
 from tests.unit.core.workflow_world import SPEC, World, decoded

@@ -168,12 +168,18 @@ class World:
     def find_reply(self) -> None:
         """The journal answers what the key of the command whose turn it is left."""
         assert self.seeking is not None
-        ask, key, self.seeking = self.seeking.ask, self.seeking.key, None
-        row = next((row for row in self.rows if row.key == key), None)
+        sought, self.seeking = self.seeking, None
+        assert sought.generation == self.record.generation
+        assert sought.reborn == (len({row.generation for row in self.rows}) > 1), "all lives are looked through where there were more"
+        row = self.left_by(sought.key)
         if row is None:
-            self.give(inputs.ReplyFound(ask))
+            self.give(inputs.ReplyFound(sought.ask))
         else:
-            self.give(inputs.ReplyFound(ask, row.reply, row.fingerprint or b"", row.event.at, row.sequence))
+            self.give(inputs.ReplyFound(sought.ask, row.reply, row.fingerprint or b"", row.event.at, row.generation, row.sequence))
+
+    def left_by(self, key: bytes | None) -> act.Append | None:
+        """The row of a command with that key, of whichever life."""
+        return next((row for row in self.rows if key is not None and row.key == keys.stored(key, row.generation)), None)
 
     def find_calls(self) -> None:
         """The journal answers which calls a visit had done: none of them."""
@@ -195,7 +201,8 @@ class World:
 
     def appends(self, action: act.Append) -> None:
         assert self.appending is None, "one append at a time"
-        assert action.key is None or action.key not in {row.key for row in self.rows}, "I4: one key, one effect"
+        named = [row.key[:1] + row.key[9:] for row in (*self.rows, action) if row.key is not None]
+        assert len(named) == len(set(named)), "I4: one key, one effect, whatever life"
         assert (action.key is None) == (action.fingerprint is None), "a keyed effect says what it was done for"
         assert not self.turns(), "nothing is decided while a handler is out"
         if getattr(action.event, "merged", ()):
@@ -212,7 +219,7 @@ class World:
         assert action.call in self.waiting or action.call in self.dropped or self.restarts, "one reply per call"
         promised = self.waiting.pop(action.call, None)
         asked = self.keyed.pop(action.call, None)
-        stored = next((row for row in self.rows if asked is not None and row.key == asked.key), None)
+        stored = None if asked is None else self.left_by(asked.key)
         if asked is not None and stored is not None and isinstance(action.result, Payload):
             assert action.result == stored.reply, "I4: one key, one reply"
             assert stored.fingerprint is not None

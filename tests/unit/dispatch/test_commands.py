@@ -2,181 +2,21 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
-from typing import Any, Never, cast
+from collections.abc import Coroutine
+from typing import Any
 
 import pytest
 
-from ankka.codec import DONE, Done, default_codec_for, json_codec
-from ankka.command_error import CommandError
+from ankka.codec import default_codec_for
 from ankka.definition.build import definition_of
 from ankka.effects.common import ErrorCode
-from ankka.effects.event_sourced import EventSourcedEffect
-from ankka.effects.workflow import WorkflowEffect, WorkflowReadOnlyEffect, WorkflowStepEffect
-from ankka.event_sourced_entity import EventSourcedEntity
-from ankka.process.dispatch import CommandAnswer, QueryAnswer, fold, run_command, run_query
+from ankka.effects.workflow import WorkflowEffect
+from ankka.process.dispatch import QueryAnswer, run_command, run_query
 from ankka.protocol.errors import Error
-from ankka.protocol.frames import EntityCommandDone, Fold, Folded, Refused, Replied, RunCommand, RunQuery, WorkflowCommandDone
+from ankka.protocol.frames import Refused, Replied, RunCommand, RunQuery, WorkflowCommandDone
 from ankka.protocol.payload import Payload, StepTarget
-from ankka.testkit.scripted_calls import codec_for
-from ankka.workflow import Workflow, command, query, step
-from tests.unit.shopping_cart import Cart, CartEntity, CartEvent, CheckedOut, Item, ItemAdded
-
-NOTHING = Payload(b"", "", "")
-SECRET = "the secret text of an exception"
-
-
-def _as_it_is(value: object) -> object:
-    return value
-
-
-wrong = cast("Callable[[object], Never]", _as_it_is)  # a value the type checkers would refuse
-
-
-@dataclass(frozen=True)
-class Order:
-    id: str
-    count: int = 0
-
-
-class OrderWorkflow(Workflow[Order]):
-    component_id = "order"
-    state_codec = json_codec(Order, "order")
-
-    def empty_state(self) -> Order:
-        return Order(self.entity_id)
-
-    @command("start")
-    def start(self, count: int) -> WorkflowEffect[Order, Order]:
-        return self.effects.update_state(replace(self.state, count=count)).then_transition_to("ship", count).then_reply_state()
-
-    @command("start-later")
-    async def start_later(self, count: int) -> WorkflowEffect[Order, int]:
-        await asyncio.sleep(0)
-        return self.effects.update_state(replace(self.state, count=count)).then_reply(lambda order: order.count + 1)
-
-    @command("redirect")
-    def redirect(self) -> WorkflowEffect[Order, Done]:
-        return self.effects.transition_to("old-ship", 3).then_no_reply()
-
-    @command("delete")
-    def remove(self) -> WorkflowEffect[Order, Order]:
-        return self.effects.delete().then_reply_state()
-
-    @command("look")
-    def look(self) -> WorkflowEffect[Order, int]:
-        return self.effects.reply(self.state.count)
-
-    @command("refuse")
-    def refuse(self) -> WorkflowEffect[Order, Done]:
-        return self.effects.error("not now", ErrorCode.CONFLICT)
-
-    @command("default")
-    def with_default(self, count: int = 7) -> WorkflowEffect[Order, int]:
-        return self.effects.reply(count)
-
-    @command("optional")
-    def with_optional(self, count: int | None) -> WorkflowEffect[Order, bool]:
-        return self.effects.reply(count is None)
-
-    @command("spoil")
-    def spoil(self, how: str) -> WorkflowEffect[Order, Done]:
-        match how:
-            case "raise":
-                raise ValueError(SECRET)
-            case "exit":
-                raise SystemExit(SECRET)
-            case "stop-iteration":
-                raise StopIteration(SECRET)
-            case "command-error":
-                raise CommandError("no such cart", ErrorCode.NOT_FOUND, {"cart": "c1"})
-            case "odd-error":
-                return self.effects.error("no\x00 stock \ud800")
-            case "odd-details":
-                raise CommandError("no", ErrorCode.CONFLICT, {"cart": object()})
-            case "none":
-                return wrong(None)
-            case "text":
-                return wrong("done")
-            case "no-reply":
-                return wrong(self.effects.update_state(self.state))
-            case "step-effect":
-                return wrong(self.step_effects.then_end())
-            case "state":
-                return self.effects.update_state(Order(self.entity_id, wrong("no"))).then_no_reply()
-            case "reply":
-                return self.effects.update_state(self.state).then_reply(lambda _: wrong(3))
-            case "reply-raises":
-                return self.effects.update_state(self.state).then_reply(lambda _: wrong(1 // 0))
-            case "reply-value":
-                return self.effects.update_state(self.state).then_reply(wrong(DONE))
-            case "unknown-step":
-                return self.effects.transition_to("sh" + "op").then_no_reply()
-            case "no-input":
-                return self.effects.transition_to("ship"[:]).then_no_reply()
-            case "step-input":
-                return self.effects.transition_to("ship", wrong("three")).then_no_reply()
-            case "not-a-step":
-                target: Any = self.start
-                name = {"start": target}["start"]
-                return self.effects.transition_to(name).then_no_reply()
-            case _:
-                return self.effects.update_state(self.state).then_transition_to("plain"[:], how).then_no_reply()
-
-    @command("spoil-later")
-    async def spoil_later(self, how: str) -> WorkflowEffect[Order, Done]:
-        if how == "cancelled":
-            raise asyncio.CancelledError(SECRET)
-        if how == "wait":
-            await asyncio.Event().wait()
-        return self.spoil(how)
-
-    @query("count")
-    def count(self) -> WorkflowReadOnlyEffect[Order, int]:
-        return self.effects.reply(self.state.count)
-
-    @query("count-later")
-    async def count_later(self) -> WorkflowReadOnlyEffect[Order, int]:
-        return self.effects.reply(self.state.count)
-
-    @query("changes")
-    def changes(self) -> WorkflowReadOnlyEffect[Order, int]:
-        return wrong(self.effects.update_state(self.state).then_reply(lambda _: 1))
-
-    @step("ship", aliases=("old-ship",))
-    def ship(self, count: int) -> WorkflowStepEffect[Order]:
-        return self.step_effects.then_end()
-
-    @step("plain")
-    def plain(self) -> WorkflowStepEffect[Order]:
-        return self.step_effects.then_end()
-
-
-ORDER = definition_of(OrderWorkflow)
-CART = definition_of(CartEntity)
-
-
-def encoded(value: Any) -> Payload | None:
-    return None if value is None else codec_for(type(value)).encode_payload(value)
-
-
-def command_of(handler: str, value: Any = None, state: Any = None, definition: Any = ORDER) -> RunCommand:
-    payload = value if isinstance(value, Payload) else encoded(value)
-    state_payload = None if state is None else definition.state_codec.encode_payload(state)
-    return RunCommand(5, definition.component_id, "o1", handler, payload, state_payload, 3, 1_000_000, {"tenant": "acme"})
-
-
-def ran(frame: RunCommand, definition: Any = ORDER) -> CommandAnswer:
-    answer = run_command(definition, frame)
-    return asyncio.run(answer) if isinstance(answer, Coroutine) else answer
-
-
-def refusal(handler: str, value: Any = None, definition: Any = ORDER) -> Error:
-    answer = ran(command_of(handler, value, definition=definition), definition)
-    assert isinstance(answer, Refused)
-    assert answer.request == 5
-    return answer.error
+from ankka.workflow import command
+from tests.unit.dispatch.ordering import NOTHING, ORDER, SECRET, Order, OrderWorkflow, command_of, ran, refusal
 
 
 def test_reply_is_computed_from_the_new_state_in_the_same_answer() -> None:  # W2
@@ -330,91 +170,6 @@ async def test_cancelled_error_raised_by_user_code_is_a_failure_and_a_real_one_i
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-
-
-def test_events_state_and_reply_of_an_entity() -> None:
-    item = Item("pen", 2)
-    cart = Cart("o1", [Item("ink", 1)])
-    answer = ran(command_of("add-item", item, cart, CART), CART)
-    assert CART.event_codec is not None
-    event = CART.event_codec.encode_payload(ItemAdded(item))
-    state = CART.state_codec.encode_payload(Cart("o1", [Item("ink", 1), item]))
-    assert answer == EntityCommandDone(5, default_codec_for(int).encode_payload(3), (event,), state)
-
-
-def test_an_entity_that_is_deleted_has_the_empty_state() -> None:
-    answer = ran(command_of("remove", None, Cart("o1", [Item("ink", 1)]), CART), CART)
-    assert isinstance(answer, EntityCommandDone)
-    assert (answer.delete, answer.state, len(answer.events)) == (True, None, 1)
-    assert answer.reply == default_codec_for(Cart).encode_payload(Cart("o1"))
-
-
-def test_no_events_at_all_are_a_reply() -> None:  # F18
-    answer = ran(command_of("add-all", Payload(b"[]"), definition=CART), CART)
-    assert answer == Replied(5, default_codec_for(Cart).encode_payload(Cart("o1")))
-    assert ran(command_of("touch", definition=CART), CART) == Replied(5, NOTHING)
-
-
-def fold_of(*events: CartEvent, state: Cart | None = None) -> Folded | Refused:
-    assert CART.event_codec is not None
-    payloads = tuple(CART.event_codec.encode_payload(event) for event in events)
-    return fold(CART, Fold(8, "shopping-cart", "o1", None if state is None else CART.state_codec.encode_payload(state), payloads))
-
-
-def test_fold_applies_the_events_in_order() -> None:
-    expected = Cart("o1", [Item("pen", 2)], checked_out=True)
-    assert fold_of(ItemAdded(Item("pen", 2)), CheckedOut(2)) == Folded(8, CART.state_codec.encode_payload(expected))
-    assert fold_of(CheckedOut(2), state=Cart("o1", [Item("pen", 2)])) == Folded(8, CART.state_codec.encode_payload(expected))
-    assert fold_of() == Folded(8, CART.state_codec.encode_payload(Cart("o1")))  # F18
-
-
-def test_an_event_that_cannot_be_read_is_named() -> None:
-    answer = fold(CART, Fold(8, "shopping-cart", "o1", None, (Payload(b'{"type":"Stolen"}', manifest="cart-event"),)))
-    assert isinstance(answer, Refused)
-    assert answer.error.code is ErrorCode.INTERNAL
-    assert answer.error.message.startswith("event 1 of 1 of shopping-cart/o1 cannot be read: ")
-
-
-class Careless(EventSourcedEntity[int, int]):
-    component_id = "careless"
-    state_codec = json_codec(int, "careless")
-    event_codec = json_codec(int, "added")
-
-    def empty_state(self) -> int:
-        return 0
-
-    def apply_event(self, state: int, event: int) -> int:
-        if event == 0:
-            return wrong(None)
-        if event < 0:
-            raise ValueError(SECRET)
-        with pytest.raises(RuntimeError):
-            _ = self.state
-        with pytest.raises(RuntimeError):
-            _ = self.context
-        assert self.entity_id == "o1"
-        return state + event
-
-    @command("add")
-    def add(self, number: int) -> EventSourcedEffect[int, int, int]:
-        assert self.context.metadata["tenant"] == "acme"
-        assert (self.context.entity_id, self.context.component_id, self.context.sequence_number) == ("o1", "careless", 3)
-        return self.effects.persist(number).then_reply_state()
-
-    @command("kind")
-    def kind(self) -> EventSourcedEffect[int, int, int]:
-        return self.effects.persist(wrong("three")).then_reply_state()
-
-
-def test_apply_event_that_goes_wrong_journals_nothing() -> None:
-    careless = definition_of(Careless)
-    none = "apply_event of 'careless' returned None for int, expected the state after it"
-    assert refusal("add", 0, careless) == Error(ErrorCode.INTERNAL, none)
-    assert refusal("add", -1, careless) == Error(ErrorCode.INTERNAL, "'add' of careless/o1 failed; the log of its process has the reason")
-    assert refusal("kind", definition=careless).message.startswith("event 1 of 'kind' of careless/o1 cannot be encoded: ")
-    assert ran(command_of("add", 2, 3, careless), careless) == EntityCommandDone(
-        5, default_codec_for(int).encode_payload(5), (json_codec(int, "added").encode_payload(2),), json_codec(int, "careless").encode_payload(5)
-    )
 
 
 def test_state_and_context_are_there_only_while_a_handler_runs() -> None:

@@ -1,10 +1,9 @@
 """What a step and commands changed meanwhile, put together (W14): the default for every kind of state, and overrides."""
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, Never, NotRequired, TypedDict, cast
+from typing import Any, NotRequired, TypedDict
 
 import msgspec
 import pytest
@@ -19,6 +18,7 @@ from ankka.protocol.errors import ErrorCode
 from ankka.protocol.frames import Merge, Merged, Refused
 from ankka.protocol.payload import Payload
 from ankka.workflow import RegistrationError, Workflow
+from tests.unit.wrong import wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,6 @@ class Over:
 
 class Root(RootModel[list[int]]):
     pass
-
-
-def _as_it_is(value: object) -> object:
-    return value
-
-
-wrong = cast("Callable[[object], Never]", _as_it_is)  # a value the type checkers would refuse
 
 
 def test_the_steps_changes_and_the_commands_are_both_there() -> None:

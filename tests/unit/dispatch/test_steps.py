@@ -1,170 +1,32 @@
 """One attempt of a step: its outcome, its faults (W6), its cancellation (W5)."""
 
 import asyncio
-import contextvars
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from typing import Any, Never, cast
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
-from ankka.codec import default_codec_for, json_codec
-from ankka.command_error import CommandError
+from ankka.codec import default_codec_for
+from ankka.codecs.by_value import payload_of
 from ankka.definition.build import definition_of
 from ankka.effects.common import ErrorCode
-from ankka.effects.workflow import StepRef, WorkflowStepEffect
+from ankka.effects.workflow import WorkflowStepEffect
 from ankka.process.dispatch_step import StepAnswer, run_step
 from ankka.process.threads import StepThreads
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error
-from ankka.protocol.frames import EndRun, FailRun, GoTo, PauseFor, RunStep, StepDone, StepFaulted, StepStopped
+from ankka.protocol.frames import RunStep, StepDone, StepFaulted, StepStopped
+from ankka.protocol.outcome import EndRun, FailRun, GoTo, PauseFor
 from ankka.protocol.payload import Payload, StepTarget
-from ankka.testkit.scripted_calls import codec_for
-from ankka.workflow import Recovery, StepSettings, Workflow, WorkflowSettings, step
+from ankka.workflow import step
+from tests.unit.dispatch.stepping import VARIABLE, State, Steps
 
-VARIABLE = contextvars.ContextVar("VARIABLE", default="unset")
+HERE = Steps.__module__
 INT = default_codec_for(int)
-
-
-def _as_it_is(value: object) -> object:
-    return value
-
-
-wrong = cast("Callable[[object], Never]", _as_it_is)  # a value the type checkers would refuse
-
-
-class Declined(Exception):
-    pass
-
-
-class CardDeclined(Declined):
-    pass
-
-
-class Unprintable(Exception):
-    def __str__(self) -> str:
-        raise ValueError("no text")
-
-
-@dataclass(frozen=True)
-class State:
-    text: str = ""
-
-
-RAISED: dict[str, Callable[[], BaseException]] = {
-    "declined": lambda: CardDeclined("no\x00 money \ud800"),
-    "empty": ValueError,
-    "unprintable": Unprintable,
-    "exit": lambda: SystemExit(3),
-    "interrupt": KeyboardInterrupt,
-    "stop-iteration": lambda: StopIteration("x"),
-    "cancelled": lambda: asyncio.CancelledError("by itself"),
-    "refused": lambda: CommandError("checked out", ErrorCode.CONFLICT),
-    "group": lambda: ExceptionGroup("two", [ValueError("a"), KeyError("b")]),
-    "long": lambda: ValueError("x" * 10_000),
-}
-
-
-class Steps(Workflow[State]):
-    component_id = "steps"
-    state_codec = json_codec(State, "state")
-    settings = WorkflowSettings(
-        steps={
-            "raise": StepSettings(recovery=Recovery(max_retries=3, not_on=(Declined, "CommandError"))),
-            "raise-sync": StepSettings(recovery=Recovery(max_retries=3, not_on=("tests.unit.dispatch.test_steps.Declined",))),
-        }
-    )
-
-    def empty_state(self) -> State:
-        return State(self.entity_id)
-
-    @step("next")
-    async def next_(self, number: int) -> WorkflowStepEffect[State]:
-        return self.step_effects.update_state(replace(self.state, text=f"{self.state.text} {number}")).then_transition_to(self.next_, number + 1)
-
-    @step("sync")
-    def sync(self) -> WorkflowStepEffect[State]:
-        return self.step_effects.update_state(State(f"{VARIABLE.get()} {threading.current_thread() is threading.main_thread()}")).then_end()
-
-    @step("awaitable")
-    def awaitable(self) -> WorkflowStepEffect[State]:
-        return wrong(self.next_(1))
-
-    @step("pause")
-    def pause(self) -> WorkflowStepEffect[State]:
-        return self.step_effects.then_pause(after=timedelta(milliseconds=1500), on_timeout=StepRef("next", 4))
-
-    @step("pause-for-ever")
-    def pause_for_ever(self) -> WorkflowStepEffect[State]:
-        return self.step_effects.pause()
-
-    @step("fail")
-    def fail(self) -> WorkflowStepEffect[State]:
-        return self.step_effects.then_fail("no\x00 stock", ErrorCode.CONFLICT)
-
-    @step("default")
-    async def default(self, number: int | None = 9) -> WorkflowStepEffect[State]:
-        return self.step_effects.update_state(State(f"{number}")).then_transition_to("optional")
-
-    @step("optional")
-    async def optional(self, number: int | None) -> WorkflowStepEffect[State]:
-        return self.step_effects.update_state(State(f"{number}")).then_transition_to("default", 3)
-
-    @step("raise")
-    async def raise_(self, what: str) -> WorkflowStepEffect[State]:
-        error = RAISED[what]()
-        raise error
-
-    @step("raise-sync")
-    def raise_sync(self, what: str) -> WorkflowStepEffect[State]:
-        error = RAISED[what]()
-        raise error
-
-    @step("spoil")
-    async def spoil(self, what: str) -> WorkflowStepEffect[State]:
-        match what:
-            case "none":
-                return wrong(None)
-            case "command-effect":
-                return wrong(self.effects.reply(1))
-            case "open":
-                return wrong(self.step_effects.update_state(self.state))
-            case "state":
-                return self.step_effects.update_state(State(wrong(3))).then_end()
-            case "target":
-                return self.step_effects.then_transition_to("syn" + "k")
-            case "no-end":
-                return self.step_effects.then_pause(on_timeout=StepRef("sync"))
-            case "past":
-                return self.step_effects.then_pause(timedelta(seconds=-1))
-            case "seconds":
-                return self.step_effects.then_pause(wrong(5))
-            case _:
-                return self.step_effects.then_pause(after=timedelta(seconds=1), on_timeout="next"[:])
-
-    @step("wait")
-    async def wait(self) -> WorkflowStepEffect[State]:
-        await asyncio.Event().wait()
-        return self.step_effects.then_end()
-
-    @step("swallow")
-    async def swallow(self) -> WorkflowStepEffect[State]:
-        try:
-            await asyncio.Event().wait()
-        except BaseException:  # F79
-            assert self.context.is_cancelled
-        return self.step_effects.then_end()
-
-    @step("angry")
-    async def angry(self) -> WorkflowStepEffect[State]:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            raise ValueError("in the way out")
 
 
 @pytest.fixture
@@ -175,7 +37,7 @@ def threads() -> Iterator[StepThreads]:
 
 
 def frame(name: str, value: Any = None, attempt: int = 1, visit: int = 7, at: int = 0) -> RunStep:
-    payload = None if value is None else codec_for(type(value)).encode_payload(value)
+    payload = None if value is None else payload_of(value)
     return RunStep(Token("steps", "s1", 11, 1, visit, attempt), name, payload, None, 5, 7, 30_000_000, at=at)
 
 
@@ -220,9 +82,13 @@ async def test_a_sync_step_runs_in_a_thread_with_the_callers_context_variables(t
 @pytest.mark.parametrize(
     ("what", "message", "types"),
     [
-        ("declined", "CardDeclined: no\\x00 money \\ud800", ("CardDeclined", f"{__name__}.CardDeclined", "Declined", f"{__name__}.Declined")),
+        (
+            "declined",
+            "CardDeclined: no\\x00 money \\ud800",
+            ("CardDeclined", f"{HERE}.CardDeclined", "Declined", f"{HERE}.Declined"),
+        ),
         ("empty", "ValueError", ("ValueError", "builtins.ValueError", "Exception", "builtins.Exception")),
-        ("unprintable", "Unprintable: (its text cannot be had: ValueError)", ("Unprintable", f"{__name__}.Unprintable")),
+        ("unprintable", "Unprintable: (its text cannot be had: ValueError)", ("Unprintable", f"{HERE}.Unprintable")),
         ("exit", "SystemExit: 3", ("SystemExit", "builtins.SystemExit", "BaseException", "builtins.BaseException")),
         ("interrupt", "KeyboardInterrupt", ("KeyboardInterrupt", "builtins.KeyboardInterrupt")),
         ("cancelled", "CancelledError: by itself", ("CancelledError", "asyncio.exceptions.CancelledError")),
@@ -296,8 +162,10 @@ async def test_effects_that_cannot_be_used_are_faults(threads: StepThreads, what
 
 
 async def test_a_step_without_the_input_it_needs(threads: StepThreads) -> None:
-    assert (await fault(threads, "next", None)).message == "it needs an input: number, int"
-    assert (await fault(threads, "next", "three")).message == "its input cannot be read: $: expected int, got text 'three'"
+    needed = "step 'next' of steps/s1 needs an input: number, int"
+    assert await run(threads, "next", None) == StepStopped(frame("next").token, needed, unreadable=True)
+    unread = "the input of step 'next' of steps/s1 cannot be read: $: expected int, got text 'three'"
+    assert await run(threads, "next", "three") == StepStopped(frame("next").token, unread, unreadable=True)
 
 
 async def test_an_input_of_an_older_version_is_dropped_where_none_is_taken_any_more(threads: StepThreads) -> None:
@@ -309,11 +177,10 @@ async def test_a_step_that_is_not_declared_is_no_fault(threads: StepThreads) -> 
     assert answer == StepStopped(frame("gone").token, "this process does not declare the step 'gone' of 'steps'")
 
 
-async def test_a_state_that_cannot_be_read_is_a_fault(threads: StepThreads) -> None:
+async def test_a_state_that_cannot_be_read_is_no_fault(threads: StepThreads) -> None:
     broken = replace_state(frame("sync"), Payload(b'{"text":3}', manifest="state"))
     answer = await run_step(definition_of(Steps), broken, None, None, threads)
-    assert isinstance(answer, StepFaulted)
-    assert answer.message.startswith("the state of steps/s1 cannot be read: ")
+    assert answer == StepStopped(broken.token, "the state of steps/s1 cannot be read: $.text: expected str, got int 3", unreadable=True)
 
 
 def replace_state(of: RunStep, state: Payload) -> RunStep:

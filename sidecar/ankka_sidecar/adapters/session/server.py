@@ -27,7 +27,6 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 HELLO_WITHIN = 10.0
 """Seconds a peer has to say hello."""
 GOING_AWAY = 1001
-PROTOCOL_ERROR = 1002
 
 
 class SocketLink:

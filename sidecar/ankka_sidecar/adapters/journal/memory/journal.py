@@ -112,6 +112,10 @@ class MemoryJournal:
         rows = self._rows.get((component, instance), [])
         return [row for row in rows if (row.generation, row.sequence) > after][:limit]
 
+    async def generations(self, component: str, instance: str) -> list[int]:
+        self._check_open()
+        return sorted({row.generation for row in self._rows.get((component, instance), ())}, reverse=True)
+
     async def snapshot_of(self, component: str, instance: str, generation: int) -> Snapshot | None:
         self._check_open()
         return self._snapshots.get((component, instance, generation))
@@ -184,6 +188,18 @@ class MemoryJournal:
         self._rows[component, instance] = [row for row in rows if row.generation != generation or row.sequence not in gone]
         self._snapshots.pop((component, instance, generation), None)
         return len(gone)
+
+    async def trim(self, component: str, instance: str, generation: int, after: int, limit: int) -> int:
+        self._check_open()
+        rows = self._rows.get((component, instance), [])
+        state = self._states.get((component, instance))
+        old = [
+            row.sequence
+            for row in rows
+            if row.generation == generation and 1 < row.sequence < min(after, rows[-1].sequence) and row.key is None and row is not state
+        ][:limit]
+        self._rows[component, instance] = [row for row in rows if row.generation != generation or row.sequence not in old]
+        return len(old)
 
     async def prune_leftovers(self, limit: int) -> int:
         gone = 0

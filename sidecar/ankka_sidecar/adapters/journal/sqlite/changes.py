@@ -48,6 +48,21 @@ def prune(connection: sqlite3.Connection, component: str, instance: str, generat
     ).rowcount
 
 
+def trim(connection: sqlite3.Connection, component: str, instance: str, generation: int, after: int, limit: int) -> int:
+    """Remove up to `limit` rows between a generation's first one and `after`, oldest first, but keyed ones and what a load needs."""
+    place = (component, instance, generation)
+    last = connection.execute(
+        "SELECT sequence, state_sequence FROM journal WHERE component = ? AND instance = ? AND generation = ? ORDER BY sequence DESC LIMIT 1", place
+    ).fetchone()
+    if last is None:
+        return 0
+    return connection.execute(
+        "DELETE FROM journal WHERE rowid IN (SELECT rowid FROM journal WHERE component = ? AND instance = ? AND generation = ? "
+        'AND sequence > 1 AND sequence < ? AND sequence IS NOT ? AND "key" IS NULL ORDER BY sequence LIMIT ?)',
+        (*place, min(after, last[0]), last[1], limit),
+    ).rowcount
+
+
 def prune_leftovers(connection: sqlite3.Connection, limit: int) -> int:
     """Remove rows of deleted generations that a crash kept from being pruned."""
     return connection.execute(f"DELETE FROM journal WHERE rowid IN ({statements.LEFTOVERS} LIMIT ?)", (limit,)).rowcount

@@ -90,6 +90,9 @@ class SqliteJournal:
     async def read(self, component: str, instance: str, after: tuple[int, int] = (0, 0), limit: int = 1_000) -> list[Row]:
         return await self._ask_one(self._loads, lambda connection: queries.read_rows(connection, component, instance, after, limit))
 
+    async def generations(self, component: str, instance: str) -> list[int]:
+        return await self._ask_one(self._loads, lambda connection: queries.generations_of(connection, component, instance))
+
     async def snapshot_of(self, component: str, instance: str, generation: int) -> Snapshot | None:
         return await self._ask_one(self._loads, lambda connection: queries.snapshot_of(connection, component, instance, generation))
 
@@ -128,6 +131,9 @@ class SqliteJournal:
 
     async def prune(self, component: str, instance: str, generation: int, limit: int) -> int:
         return await self.write(lambda connection: changes.prune(connection, component, instance, generation, limit))
+
+    async def trim(self, component: str, instance: str, generation: int, after: int, limit: int) -> int:
+        return await self.write(lambda connection: changes.trim(connection, component, instance, generation, after, limit))
 
     async def prune_leftovers(self, limit: int) -> int:
         if not await self._ask_one(self._listings, queries.has_leftovers):

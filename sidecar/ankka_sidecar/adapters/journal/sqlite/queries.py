@@ -62,6 +62,14 @@ def _keyed(connection: sqlite3.Connection, columns: str, prefix: bytes, after: b
     ).fetchall()
 
 
+def generations_of(connection: sqlite3.Connection, component: str, instance: str) -> list[int]:
+    """The generations of an instance, the newest first."""
+    found = connection.execute(
+        f"SELECT DISTINCT generation FROM ({statements.GENERATIONS.format('?', '?')}) ORDER BY generation DESC", (component, instance)
+    )
+    return [generation for (generation,) in found.fetchall()]
+
+
 def read_rows(connection: sqlite3.Connection, component: str, instance: str, after: tuple[int, int], limit: int) -> list[Row]:
     """Rows behind (generation, sequence), in order."""
     values = connection.execute(
