@@ -18,11 +18,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from http import HTTPStatus
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import Depends, FastAPI, Request, Response
+from fastapi.encoders import ENCODERS_BY_TYPE
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse
 
-from ankka.client import ComponentClient
+from ankka.client import ComponentClient, WorkflowLifecycle
+from ankka.codec import Done
 from ankka.command_error import CommandError
 from ankka.service import ServiceBuilder
 
@@ -32,6 +35,8 @@ ATTACHED_WITHIN = 5.0
 """Seconds the application's start waits for the sidecar; after that it serves, and calls wait for themselves."""
 
 logger: logging.Logger = logging.getLogger("ankka")
+
+ENCODERS_BY_TYPE.update({WorkflowLifecycle: msgspec.to_builtins, Done: lambda _: None})  # for routes that do not say what they return
 
 Inner = Callable[[FastAPI], AbstractAsyncContextManager[Mapping[str, Any] | None]]
 

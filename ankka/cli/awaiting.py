@@ -14,7 +14,7 @@ from ankka.cli.durations import seconds, span
 from ankka.cli.failure import CommandFailed, Refused, Unreachable
 from ankka.cli.finding import find
 from ankka.cli.instance import Instance
-from ankka.cli.shown import shown
+from ankka.cli.shown import console, shown
 from ankka.protocol.errors import ErrorCode
 from ankka.protocol.lifecycle import LifecycleStatus, WorkflowLifecycle
 
@@ -118,8 +118,6 @@ def _progress(first: str) -> Generator[_Progress | None]:
         yield None
         return
     from rich.text import Text
-
-    from ankka.cli.tables import console
 
     class Line:
         """Text as it is, cut to one line by Rich."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ankka.cli.durations import seconds
-from ankka.cli.shown import on_terminal, shown, write_json
+from ankka.cli.shown import console, on_terminal, shown, write_json
 
 if TYPE_CHECKING:
     from ankka_sidecar.verify import Report, Violation
@@ -61,8 +61,6 @@ def _progress(count: Callable[[], int]) -> Generator[Callable[[int], None] | Non
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from ankka.cli.tables import console
-
     columns = (TextColumn("rows checked"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=count())
@@ -71,8 +69,6 @@ def _progress(count: Callable[[], int]) -> Generator[Callable[[int], None] | Non
 
 def _print(journal: str, report: "Report") -> None:
     from ankka_sidecar.verify import INVARIANTS
-
-    from ankka.cli.tables import console
 
     people = console() if on_terminal() else None
 

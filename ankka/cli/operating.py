@@ -21,7 +21,7 @@ from ankka.cli.finding import find
 from ankka.cli.instance import Instance
 from ankka.cli.listing import Filter, Item
 from ankka.cli.paging import pages
-from ankka.cli.shown import say, write_json
+from ankka.cli.shown import console, say, write_json
 from ankka.protocol.lifecycle import LifecycleStatus
 from ankka.protocol.payload import JSON
 
@@ -166,8 +166,6 @@ def _progress(operation: Operation, total: int) -> Generator[Callable[[int], Non
         yield _quiet
         return
     from rich.progress import Progress
-
-    from ankka.cli.tables import console
 
     with Progress(console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(operation.name, total=total)

@@ -6,8 +6,12 @@ writing direction round, so they are shown as escapes; Rich's markup is never in
 
 import re
 import sys
+from typing import TYPE_CHECKING
 
 import msgspec
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # C0 and C1 controls, marks of direction, line and paragraph separators, lone surrogates.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -33,6 +37,13 @@ def on_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+def console(*, stderr: bool = False) -> "Console":
+    """A console that takes text as it is: no markup, no emoji names, no guessed colours."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
 def say(message: str) -> None:
     """Write a message to stderr, where it does not mix with data."""
     sys.stdout.flush()
@@ -52,8 +63,6 @@ def write_json(document: bytes, *, raw: bool) -> None:
         sys.stdout.flush()
         return
     from rich.highlighter import JSONHighlighter
-
-    from ankka.cli.tables import console
 
     text = JSONHighlighter()(_json_shown(msgspec.json.format(document, indent=2)))
     console().print(text, soft_wrap=True)

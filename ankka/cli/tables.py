@@ -2,23 +2,12 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from ankka.cli.shown import on_terminal, shown
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from ankka.cli.shown import console, on_terminal, shown
 
 STYLES = {"Running": "cyan", "Paused": "yellow", "Completed": "green", "Failed": "red", "failed": "red", "retried": "yellow", "failed-over": "yellow"}
 """Colours of statuses and of events, where there are colours (`NO_COLOR` is respected)."""
 GAP = "  "
-
-
-def console(*, stderr: bool = False) -> "Console":
-    """A console that takes text as it is: no markup, no emoji names, no guessed colours."""
-    from rich.console import Console
-
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

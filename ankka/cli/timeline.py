@@ -1,6 +1,7 @@
 """`ankka show`: the lifecycle of one instance, why it waits, and the timeline of its journal."""
 
 import sys
+from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -13,25 +14,13 @@ from ankka.cli.failure import Refused
 from ankka.cli.finding import find
 from ankka.cli.instance import Instance
 from ankka.cli.paging import pages
-from ankka.cli.shown import say, shown, write_json
-from ankka.cli.tables import STYLES, console, print_table
+from ankka.cli.shown import console, say, shown, write_json
+from ankka.cli.tables import STYLES, print_table
 from ankka.protocol.errors import ErrorCode
+from ankka.protocol.journal_entry import JournalEntry
 
 DETAIL_MOST = 300
 """Characters of an event's detail; `--json` has all of them."""
-
-
-class Item(msgspec.Struct, frozen=True):
-    """One line of the timeline."""
-
-    generation: int
-    sequence: int
-    at: datetime
-    type: str
-    run: int | None = None
-    step: str | None = None
-    attempt: int | None = None
-    detail: dict[str, Any] = {}
 
 
 class Lifecycle(msgspec.Struct, frozen=True, rename="camel"):
@@ -64,7 +53,7 @@ def show(component: str, instance_id: str, sidecar: str | None, *, as_json: bool
         write_json(msgspec.json.encode(document), raw=True)
     else:
         _print_lifecycle(instance, None if lifecycle is None else msgspec.json.decode(lifecycle, type=Lifecycle))
-        _print_timeline([msgspec.json.decode(item, type=Item) for item in items])
+        _print_timeline([msgspec.json.decode(item, type=JournalEntry) for item in items])
     if missing is not None:
         say(f"its lifecycle cannot be had now: {missing}")
 
@@ -135,7 +124,7 @@ def lines_of(lifecycle: Lifecycle) -> list[tuple[str, str]]:
     return [(name, value) for name, value in lines if value]
 
 
-def _print_timeline(items: list[Item]) -> None:
+def _print_timeline(items: list[JournalEntry]) -> None:
     runs = len({item.run for item in items}) > 1
     steps = any(item.step is not None for item in items)
     first = items[0].at if items else None
@@ -151,7 +140,7 @@ def _print_timeline(items: list[Item]) -> None:
     print_table(headings, rows)
 
 
-def detail_of(detail: dict[str, Any]) -> str:
+def detail_of(detail: Mapping[str, Any]) -> str:
     """The rest of an event in one line.
 
     >>> detail_of({"by": "reserve", "to": "charge"}), detail_of({"by": "add", "event": {"type": "ItemAdded"}})

@@ -3,6 +3,7 @@
 import reprlib
 import types
 import typing
+from collections.abc import Coroutine
 from typing import Any
 
 SHOWN = 60
@@ -21,6 +22,8 @@ def found(value: Any) -> str:
     """
     if value is None:
         return "None"
+    if isinstance(value, Coroutine):
+        return "a coroutine: write await before the call that made it"
     return f"{type(value).__name__} {shortened(value)}"
 
 

@@ -7,7 +7,8 @@ from difflib import get_close_matches
 class RegistrationError(ValueError):
     """Everything that is wrong with a component or a service, one line per problem.
 
-    Raised when a class is defined, or at registration for what was not known before. `problems` has the lines.
+    Raised when a class is defined, or at registration for what was not known before. `problems` has the lines, `title`
+    says what cannot be used.
 
     >>> raise RegistrationError(["component_id is missing"], "Checkout cannot be used")
     Traceback (most recent call last):
@@ -16,6 +17,7 @@ class RegistrationError(ValueError):
 
     def __init__(self, problems: Iterable[str], title: str = "cannot be registered") -> None:
         self.problems: list[str] = list(problems)
+        self.title: str = title
         if len(self.problems) == 1:
             text = f"{title}: {self.problems[0]}"
         else:

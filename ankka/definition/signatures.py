@@ -39,6 +39,8 @@ class SignatureReader:
         signature = Signature()
         where = f"{mark.role.value} {mark.name!r} ({mark.method})"
         parameter = self._parameter(where, function, signature)
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            return self._wrong(signature, f"{where} has a yield; a handler returns one effect")
         try:
             hints = hints_of(function, self._cls, self._local)
         except UnresolvedType as error:

@@ -52,8 +52,11 @@ class FolderSidecar:
         async with start_lock(self.folder.lock):
             running = await self._running()
             if running is None:
+                removed = self._known is not None and not self.folder.journal.exists()
                 running = await self._start()
-                if self._known is not None:
+                if removed:
+                    logger.error("%s; a new sidecar with an empty journal was started at %s", self._removed(), running.url)
+                elif self._known is not None:
                     logger.warning("the sidecar of %s had ended (see %s); it was started again at %s", self.folder.path, self.folder.log, running.url)
         self._known = running
         return Address.parse(running.url)
@@ -62,12 +65,20 @@ class FolderSidecar:
         """Stop it and wait until it has ended, if no process is attached any more. The session must be closed before."""
         if self._known is None:
             return
+        if not self.folder.path.exists():
+            logger.error("%s; its sidecar (pid %d) ends by itself", self._removed(), self._known.pid)
+            if self._program is not None:
+                self._program.forget()
+            return
         async with start_lock(self.folder.lock):
             running = self.folder.read_sidecar_file()
             if running is not None and await self._is_deserted(running):
                 await self._stop(running)
         if self._program is not None:
             self._program.forget()
+
+    def _removed(self) -> str:
+        return f"{self.folder.journal} was deleted while this process ran: what was in it is lost"
 
     async def _running(self) -> SidecarFile | None:
         """The sidecar that answers, or `None` if a new one may be started."""

@@ -19,6 +19,8 @@ def check_instance_id(instance_id: str) -> str:
     >>> check_instance_id("order/17")
     'order/17'
     """
+    if not isinstance(instance_id, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users without a type checker
+        raise InvalidId(f"an instance id is a text, not {type(instance_id).__name__} {instance_id!r}")
     if not instance_id:
         raise InvalidId("an instance id must not be empty")
     if instance_id.isascii() and instance_id.isprintable() and 2 < len(instance_id) <= MAX_ID_BYTES:

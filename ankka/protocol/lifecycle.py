@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -54,3 +55,14 @@ class WorkflowLifecycle(
     def is_terminal(self) -> bool:
         """True once the run has completed or failed."""
         return self.status in (LifecycleStatus.COMPLETED, LifecycleStatus.FAILED)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> dict[str, Any]:
+        """So that a FastAPI route may return it: it is written as `ankka:lifecycle` answers it."""
+        return {"type": "is-instance", "cls": cls, "serialization": {"type": "function-plain", "function": msgspec.to_builtins}}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: object, handler: object) -> dict[str, Any]:
+        """What a description of such a route says of it, in one piece."""
+        schema: dict[str, Any] = msgspec.json.schema(cls)["$defs"][cls.__name__]
+        return {**schema, "properties": {**schema["properties"], "status": {"enum": [*LifecycleStatus]}}}

@@ -1,19 +1,19 @@
-"""Test kits: run handlers and steps by hand, with the code that runs them in production, without a sidecar; or with one.
+"""Test kits: run a component with the code and the rules that run it in production, without a sidecar; or with one.
 
 kit = WorkflowTestKit.of(CheckoutWorkflow)
 kit.when("shopping-cart", "total-quantity").reply(3)
 assert kit.call("start", "ok").reply == DONE
-assert kit.run_step().next == TransitionTo("charge")
+assert kit.run().status == "Completed"
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ankka.protocol.journal_entry import JournalEntry
     from ankka.testkit.event_sourced_kit import EventSourcedTestKit
     from ankka.testkit.integration_kit import IntegrationTestKit
     from ankka.testkit.key_value_kit import KeyValueTestKit
-    from ankka.testkit.timeline import JournalEntry
     from ankka.testkit.workflow_kit import WorkflowTestKit
 
 __all__ = ["EventSourcedTestKit", "IntegrationTestKit", "JournalEntry", "KeyValueTestKit", "WorkflowTestKit"]
@@ -22,7 +22,7 @@ __all__ = ["EventSourcedTestKit", "IntegrationTestKit", "JournalEntry", "KeyValu
 _MODULES = {
     "EventSourcedTestKit": "ankka.testkit.event_sourced_kit",
     "IntegrationTestKit": "ankka.testkit.integration_kit",
-    "JournalEntry": "ankka.testkit.timeline",
+    "JournalEntry": "ankka.protocol.journal_entry",
     "KeyValueTestKit": "ankka.testkit.key_value_kit",
     "WorkflowTestKit": "ankka.testkit.workflow_kit",
 }

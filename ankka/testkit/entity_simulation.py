@@ -6,17 +6,18 @@ from ankka_sidecar.core.records import EntityRecord
 
 from ankka.protocol.payload import Payload
 from ankka.protocol.spec import ComponentKind
-from ankka.testkit.process_work import LIMITS, Hosted
+from ankka.testkit.limits import LIMITS
 from ankka.testkit.simulation import Simulation
+from ankka.testkit.tested import Tested
 
 
 class EntitySimulation(Simulation):
     """See the module."""
 
-    def __init__(self, hosted: Hosted, instance: str, began: int) -> None:
-        made = KeyValueInstance if hosted.definition.kind is ComponentKind.KEY_VALUE_ENTITY else EntityInstance
-        self._entity = made(hosted.definition.component_id, instance, LIMITS, 0)
-        super().__init__(hosted, self._entity, began)
+    def __init__(self, tested: Tested, instance: str, began: int) -> None:
+        made = KeyValueInstance if tested.definition.kind is ComponentKind.KEY_VALUE_ENTITY else EntityInstance
+        self._entity = made(tested.definition.component_id, instance, LIMITS, 0)
+        super().__init__(tested, self._entity, began)
 
     @property
     def record(self) -> EntityRecord:

@@ -2,24 +2,20 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Generic, TypeVar, cast
 
-from ankka_sidecar.core.events import Deleted, Persisted
+from ankka_sidecar.core.events import Persisted
 
-from ankka.codec import DONE, EncodingError, default_codec_for
+from ankka.codec import DONE, default_codec_for
 from ankka.event_sourced_entity import EventSourcedEntity
 from ankka.process.dispatch import fold
-from ankka.process.dispatch_values import new_object
-from ankka.protocol.errors import Error, ErrorCode
+from ankka.protocol.errors import Error
 from ankka.protocol.frames import EntityCommandDone, Fold, Refused
 from ankka.protocol.payload import Payload
 from ankka.protocol.spec import ComponentKind
-from ankka.testkit.entity_simulation import EntitySimulation
-from ankka.testkit.handler_runs import decoded_reply, definition_for, encoded_input, handler_name, instant_of, key_of
-from ankka.testkit.process_work import Hosted
-from ankka.testkit.scripted_calls import Script
-from ankka.testkit.simulated_kit import SimulatedKit
+from ankka.testkit.entity_kit import EntityKit
+from ankka.testkit.tested import Tested
 
 S = TypeVar("S")
 E = TypeVar("E")
@@ -42,8 +38,8 @@ class EntityCall(Generic[S, E]):
     new_state: S | None = None
 
 
-class EventSourcedTestKit(SimulatedKit, Generic[S, E]):
-    """One entity, on the engine's own rules: values are encoded, decoded and checked, and it expires when `advance` says so.
+class EventSourcedTestKit(EntityKit[S], Generic[S, E]):
+    """One entity, on the engine's own rules: values are encoded, decoded and checked, and it expires when `advance` says so::
 
     kit = EventSourcedTestKit.of(ShoppingCartEntity, "k1")
     assert kit.call("add-item", Item("pen", 2)).events == [ItemAdded("pen", 2)]
@@ -53,12 +49,7 @@ class EventSourcedTestKit(SimulatedKit, Generic[S, E]):
     def __init__(
         self, entity: type[EventSourcedEntity[S, E]], entity_id: str, create: Callable[[], Any] | None, resources: Any, now: datetime | None = None
     ) -> None:
-        self._definition = definition_for(entity, ComponentKind.EVENT_SOURCED_ENTITY)
-        self._entity_id = entity_id
-        self._create = create
-        script = Script()
-        self._sim = EntitySimulation(Hosted(self._definition, create, resources, script), entity_id, instant_of(now))
-        super().__init__(script, self._sim)
+        super().__init__(Tested.of(entity, ComponentKind.EVENT_SOURCED_ENTITY, create, resources), entity_id, now)
 
     @staticmethod
     def of(
@@ -77,46 +68,22 @@ class EventSourcedTestKit(SimulatedKit, Generic[S, E]):
         return EventSourcedTestKit(entity, entity_id, create, resources, now)
 
     @property
-    def state(self) -> S:
-        """The state after all events."""
-        return self._decoded(self._sim.state)
-
-    @property
     def all_events(self) -> list[E]:
         """Every event so far; none after a deletion."""
         live = [row.event for row in self._sim.rows if row.generation == self._sim.record.generation] if self.sequence else []
         return [event for effect in live if isinstance(effect, Persisted) for event in self._events(effect.events)]
 
-    @property
-    def sequence(self) -> int:
-        """How many effects are in the journal; none after a deletion."""
-        return self._sim.record.sequence
-
-    @property
-    def deleted(self) -> bool:
-        """Whether the last effect deleted the entity, or its time was over."""
-        return bool(self._sim.rows) and isinstance(self._sim.rows[-1].event, Deleted)
-
     def call(
         self, name: str | Callable[..., Any], input: Any = None, *, metadata: Mapping[str, str] | None = None, idempotency_key: str | None = None
     ) -> EntityCall[S, E]:
         """Call a command or a query, by wire name or method. A refusal is in `.error`, as its caller would get it."""
-        handler = handler_name(name)
-        try:
-            payload = encoded_input(self._definition, handler, input)
-        except EncodingError as error:
-            return EntityCall(error=Error(ErrorCode.BAD_REQUEST, f"the input of {handler!r} cannot be sent: {error.path}: {error.reason}"))
-        called = self._sim.call(handler, payload, metadata or {}, key_of(self._definition, self._entity_id, idempotency_key))
-        if isinstance(called.result, Error):
-            return EntityCall(error=called.result)
-        reply = decoded_reply(self._definition.handlers[handler], called.result)
-        if not isinstance(called.effect, EntityCommandDone) or called.row is None:
+        called = self._called(name, input, metadata, idempotency_key)
+        if isinstance(called, Error):
+            return EntityCall(error=called)
+        reply, done = called
+        if not isinstance(done.effect, EntityCommandDone) or done.row is None:
             return EntityCall(reply)
-        return EntityCall(reply, None, self._events(called.effect.events), True, self.state)
-
-    def advance(self, duration: timedelta) -> None:
-        """Let exactly this much simulated time pass; an entity whose expiry comes in it is deleted then."""
-        self._sim.advance(self._later(duration))
+        return EntityCall(reply, None, self._events(done.effect.events), True, self.state)
 
     def replay(self, *events: E) -> S:
         """Put events into the journal, each as an effect of its own, as if commands had; the state after them."""
@@ -129,7 +96,7 @@ class EventSourcedTestKit(SimulatedKit, Generic[S, E]):
         return self.state
 
     def _folded(self, events: tuple[Payload, ...]) -> Payload | None:
-        answer = fold(self._definition, Fold(1, self._definition.component_id, self._entity_id, self._sim.state, events), self._create)
+        answer = fold(self._definition, Fold(1, self._definition.component_id, self._entity_id, self._sim.state, events), self._tested.create)
         if isinstance(answer, Refused):
             raise ValueError(answer.error.message)
         return answer.state
@@ -138,8 +105,3 @@ class EventSourcedTestKit(SimulatedKit, Generic[S, E]):
         codec = self._definition.event_codec
         assert codec is not None
         return [cast("E", codec.decode_payload(payload)) for payload in encoded]
-
-    def _decoded(self, encoded: Payload | None) -> S:
-        if encoded is None:
-            return cast("S", new_object(self._definition, self._entity_id, self._create).empty_state())
-        return cast("S", self._definition.state_codec.decode_payload(encoded))

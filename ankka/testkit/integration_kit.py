@@ -17,7 +17,7 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 from http import HTTPStatus
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import msgspec
 
@@ -30,9 +30,9 @@ from ankka.process.client_session import ClientSession
 from ankka.process.run import RunningService
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.ids import check_instance_id, path_of
+from ankka.protocol.journal_entry import JournalEntry
 from ankka.service import ServiceBuilder
 from ankka.testkit.throwaway_sidecar import ThrowawaySidecar, command_line, journal_address
-from ankka.testkit.timeline import JournalEntry
 
 if TYPE_CHECKING:
     import httpx
@@ -110,6 +110,9 @@ class IntegrationTestKit:
         """
         if isinstance(service, ServiceBuilder):
             service.validate()
+        elif isinstance(given := cast("object", service), type) and issubclass(given, Component):
+            name = given.__name__
+            raise TypeError(f"{name} is a component, not a service; give Ankka.service().register({name})")
         elif not callable(service):
             raise TypeError(f"service={service!r} is no service; expected Ankka.service().register(…), or a function that makes one")
         return cls(service, journal_address(journal), command_line(settings or {}), drain)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def workflow_kit() -> "WorkflowKits":
-    """Makes kits that run a workflow by hand, without a sidecar: `workflow_kit(CheckoutWorkflow, "c1")`."""
+    """Makes kits that run a workflow, without a sidecar: `workflow_kit(CheckoutWorkflow, "c1")`."""
     from ankka.testkit.workflow_kit import WorkflowTestKit
 
     return WorkflowTestKit.of

@@ -1,4 +1,4 @@
-"""Answers a test gives for calls to other components, and the link that gives them.
+"""Answers a test gives for calls to other components; `scripted_link` gives them to the code that calls.
 
 The last thing said of a handler counts; what was said with `times=` is used up first, in order. A call with an idempotency key
 (every command that a step calls has one) is done once: an equal call of a later attempt gets the recorded reply (W16).
@@ -10,20 +10,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from ankka_sidecar.core.limits import Limits
 
-from ankka.codec import Codec, Done, EncodingError, default_codec_for
+from ankka.calls.caller import ENGINE
+from ankka.codec import DONE
+from ankka.codecs.by_value import payload_of
 from ankka.codecs.canonical import canonical
 from ankka.command_error import CommandError
 from ankka.definition.build import definition_of
+from ankka.definition.definitions import HandlerDefinition
+from ankka.definition.hints import takes_none
 from ankka.definition.marks import Role, marks_of
+from ankka.definition.problems import suggestion
+from ankka.effects.common import error_of
 from ankka.protocol import keys
 from ankka.protocol.errors import ErrorCode
 from ankka.protocol.frames import Call
 from ankka.protocol.payload import JSON, NOTHING, Payload
-
-KEPT = Limits()
-"""How long replies are kept: as by a sidecar that was told nothing else."""
+from ankka.testkit.limits import LIMITS
 
 
 class UnscriptedCall(AssertionError):
@@ -98,7 +101,8 @@ class Script:
         if found is None or found.until <= now:
             return None
         if found.asked != canonical(call.input):
-            text = f"the idempotency key of this call to '{call.handler}' was used for {call.component}/{call.instance} with another input before"
+            where = f"{call.component}/{call.instance}"
+            text = f"the idempotency key of this call to '{call.handler}' of {where} was used with another input, or for another handler, before"
             raise CommandError(f"{text}; nothing was done: give another call another key", ErrorCode.CONFLICT)
         return found.reply
 
@@ -113,7 +117,7 @@ class Script:
             raise UnscriptedCall(f"{called}, and the kit has no answer: say {where}.reply(…) or {where}.refuse(…) first")
         self.calls.append(ScriptedCall(call.component, call.instance, call.handler, _plain(call.input)))
         if call.key is not None and isinstance(answer, Payload) and handler not in self._queries:
-            kept = KEPT.step_call_retention if call.key.startswith(keys.STEP) else KEPT.idempotency_retention
+            kept = LIMITS.step_call_retention if call.key.startswith(keys.STEP) else LIMITS.idempotency_retention
             self.recorded[call.key] = Recorded(canonical(call.input), f"{call.component}/{call.instance} {call.handler}", answer, now + kept)
         return answer
 
@@ -121,24 +125,37 @@ class Script:
 class When:
     """What `kit.when(component, handler)` gives: say how the call is answered.
 
-    By names the handler is taken for a command. By class and method it is known which are queries: those are asked anew by
-    a retry, as in production.
+    By names the handler is taken for a command, and replies are written by their own types: a member of a union lacks its tag.
+    By class it is known which handlers are queries, which a retry asks anew, as in production, and what each replies: another
+    type is refused at once.
     """
 
     def __init__(self, script: Script, component: "str | type[Any]", handler: "str | Callable[..., Any]") -> None:
         self._script = script
         name, read_only = _named(component, handler)
-        self._handler = (component if isinstance(component, str) else definition_of(component).component_id, name)
+        self._known: HandlerDefinition | None = None
+        if isinstance(component, str):
+            self._handler: Handler = (component, name)
+        else:
+            definition = definition_of(component)
+            self._handler = (definition.component_id, name)
+            self._known = definition.handlers.get(name)
         if read_only:
             script.is_query(self._handler)
 
     def reply(self, value: Any = None, *, times: int | None = None) -> None:
-        """Answer with a value; without one, with `Done`. `times`: only that often, before what is said without it."""
-        self._script.answer(self._handler, _encoded(Done() if value is None else value), times)
+        """Answer with a value; without one, with `Done`. `times`: only that often, before what is said without it.
+
+        `EncodingError` for a value that the handler, given with its class, cannot reply.
+        """
+        known = self._known
+        given = DONE if value is None and (known is None or not takes_none(known.reply)) else value
+        payload = payload_of(given) if known is None else known.reply_codec.encode_payload(given, f"the reply of {known.name!r}")
+        self._script.answer(self._handler, payload, times)
 
     def refuse(self, code: ErrorCode, message: str = "refused by the test", *, times: int | None = None) -> None:
         """Answer with a refusal: the caller gets a `CommandError`."""
-        self._script.answer(self._handler, CommandError(message, code), times)
+        self._script.answer(self._handler, CommandError(error_of(message, code)), times)
 
     def hang(self, *, times: int | None = None) -> None:
         """Never answer: the caller waits, on simulated time, until its own time is over.
@@ -149,28 +166,22 @@ class When:
         self._script.answer(self._handler, Hang(), times)
 
 
-def codec_for(kind: Any) -> Codec[Any]:
-    """The codec of a value whose type is known only when it is there."""
-    return default_codec_for(kind)
-
-
 def _named(component: "str | type[Any]", handler: "str | Callable[..., Any]") -> tuple[str, bool]:
-    """A handler's wire name, and whether it is known to be a query."""
-    if not isinstance(handler, str):
-        for mark in marks_of(handler):
-            return mark.name, mark.role is Role.QUERY
+    """A handler's wire name, and whether it is known to be a query; `ValueError` for one that the class does not have."""
+    if isinstance(handler, str):
+        name, read_only = handler, False
+    elif marks := marks_of(handler):
+        name, read_only = marks[0].name, marks[0].role is Role.QUERY
+    else:
         raise ValueError(f"{handler!r} is no handler; give its wire name or the method")
     if isinstance(component, str):
-        return handler, False
-    definition = definition_of(component).handlers.get(handler)
-    return handler, definition is not None and definition.read_only
-
-
-def _encoded(value: Any) -> Payload:
-    try:
-        return codec_for(type(value)).encode_payload(value)
-    except (EncodingError, ValueError, TypeError):  # a container: what it holds is known by its values only
-        return Payload(msgspec.json.encode(value))
+        return name, read_only
+    definition = definition_of(component)
+    if name in definition.handlers:
+        return name, definition.handlers[name].read_only
+    if name.startswith(ENGINE):
+        return name, False
+    raise ValueError(f"{definition.component_id!r} has no handler {name!r}{suggestion(name, definition.handlers)}")
 
 
 def _plain(payload: Payload | None) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from ankka.calls.ending import AWAIT, LIFECYCLE
 from ankka.command_error import CommandError
 from ankka.process.attempts import REPLACED
+from ankka.process.calls import check_loop
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.frames import Call
 from ankka.protocol.payload import Payload
@@ -42,6 +43,7 @@ class ScriptedLink:
 
     async def ask(self, call: Call, *, repeatable: bool = False) -> Payload:
         """Answer a call as the script says."""
+        check_loop(self._loop)
         if self._is_over:
             raise CommandError(f"{call.component}/{call.instance}/{call.handler}: {REPLACED}", ErrorCode.CONFLICT)
         recorded = self._script.recorded_for(call, self._loop.now)

@@ -23,16 +23,20 @@ from ankka_sidecar.core.timeline import items_of
 
 from ankka.client import ComponentClient
 from ankka.process.dispatch import CommandAnswer
+from ankka.process.requests import answer_to, origin_of
 from ankka.protocol.attempt import Token
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.frames import EntityCommandDone, WorkflowCommandDone
+from ankka.protocol.journal_entry import JournalEntry
+from ankka.protocol.keys import stored
 from ankka.protocol.payload import Payload
 from ankka.protocol.spec import ComponentSpec
+from ankka.testkit.limits import LIMITS, NEVER, UNBOUNDED
 from ankka.testkit.loop_thread import LoopThread
-from ankka.testkit.process_work import LIMITS, NEVER, Hosted, answered_at_once, frame_of, handled, origin_of
+from ankka.testkit.requests import command_or_query, handled, question
 from ankka.testkit.scripted_link import ScriptedLink
 from ankka.testkit.simulated_loop import SimulatedClock, SimulatedLoop
-from ankka.testkit.timeline import JournalEntry
+from ankka.testkit.tested import Tested
 
 log: logging.Logger = logging.getLogger("ankka.testkit")
 
@@ -77,9 +81,9 @@ class _Calls:
 class Simulation:
     """See the module."""
 
-    def __init__(self, hosted: Hosted, machine: Instance, began: int) -> None:
-        self.hosted = hosted
-        self.spec: ComponentSpec = hosted.definition.spec()
+    def __init__(self, tested: Tested, machine: Instance, began: int) -> None:
+        self.tested = tested
+        self.spec: ComponentSpec = tested.definition.spec()
         self.clock: SimulatedClock = SimulatedClock(began)
         self.rows: list[actions.Append] = []
         """The journal, also of lives that were deleted."""
@@ -122,7 +126,7 @@ class Simulation:
 
     def call(self, handler: str, payload: Payload | None, metadata: Mapping[str, str], key: bytes | None = None) -> Called:
         """Call a command or query and wait for its reply; time passes only if the handler itself waits."""
-        known = self.hosted.definition.handlers.get(handler)
+        known = self.tested.definition.handlers.get(handler)
         number = next(self._numbers)
         until = self.clock.now + CALL_TIME
         self.feed(CallMade(number, handler, payload, known is not None and known.read_only, until, dict(metadata), key=key))
@@ -218,7 +222,8 @@ class Simulation:
             case actions.AskHandler():
                 self._ask_handler(action)
             case actions.AskFold() | actions.AskMerge() | actions.AskFingerprint():
-                self.feed(HandlerAnswered(action.ask, answered_at_once(self.hosted, action, self._machine.instance), self.spec))
+                asked = question(action, self.spec.component, self._machine.instance)
+                self.feed(HandlerAnswered(action.ask, answer_to(asked, self.tested.definition, self.tested.create, None, None), self.spec))
             case actions.Append():
                 self._append(action)
             case actions.Reply():
@@ -237,7 +242,7 @@ class Simulation:
             case actions.Report():
                 log.log(logging.ERROR if action.level == "error" else logging.WARNING, "%s", action.message)
             case _:
-                assert isinstance(action, (actions.PutSnapshot, actions.Prune, actions.AckStep)), f"a kit does not know {action}"
+                assert isinstance(action, (actions.PutSnapshot, actions.Prune, actions.Trim, actions.AckStep)), f"a kit does not know {action}"
 
     def _append(self, action: actions.Append) -> None:
         event = action.event
@@ -255,8 +260,8 @@ class Simulation:
 
     def _left_by(self, action: actions.FindReply) -> ReplyFound:
         for row in reversed(self.rows):
-            if row.key == action.key:
-                return ReplyFound(action.ask, row.reply, row.fingerprint or b"", row.event.at, row.sequence)
+            if row.key == stored(action.key, row.generation):
+                return ReplyFound(action.ask, row.reply, row.fingerprint or b"", row.event.at, row.generation, row.sequence)
         return ReplyFound(action.ask)
 
     # --- handlers --------------------------------------------------------------------------------------------------
@@ -269,15 +274,14 @@ class Simulation:
             return
         left = min(LIMITS.handler_timeout, max(0, call.deadline - self.clock.now))
         link = self.link(left)
-        where = f"{self.spec.component}/{self._machine.instance}"
-        client = ComponentClient.inside(link, origin_of(call, where, self.spec.component, self._machine.instance))
-        frame = frame_of(action, self.spec.component, self._machine.instance, left)
-        task = self.loop.create_task(handled(self.hosted, frame, client), name=f"'{call.handler}' of {where}")
+        frame = command_or_query(action, self.spec.component, self._machine.instance, left)
+        client = ComponentClient.inside(link, origin_of(frame, UNBOUNDED))
+        task = self.loop.create_task(handled(self.tested, frame, client), name=f"'{call.handler}' of {frame.component}/{frame.instance}")
         self._asked[action.ask] = _Asked(action.ask, call.call, task, link)
 
     def link(self, time_left: int, thread: Token | None = None) -> ScriptedLink:
         """The link of a handler or step that has so many µs."""
-        return ScriptedLink(self.hosted.script, self.loop, self.loop.time() + time_left / 1_000_000, thread)
+        return ScriptedLink(self.tested.script, self.loop, self.loop.time() + time_left / 1_000_000, thread)
 
     def _answered(self, ask: int, call: int, answer: CommandAnswer) -> None:
         if isinstance(answer, (WorkflowCommandDone, EntityCommandDone)):

@@ -3,26 +3,23 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from ankka.client import WorkflowLifecycle
-from ankka.codec import EncodingError
 from ankka.definition.definitions import StepDefinition
 from ankka.definition.marks import step_name
 from ankka.definition.problems import suggestion
 from ankka.effects.workflow import End, Pause, StepFail, StepRef, TransitionTo
-from ankka.process.dispatch_values import new_object
-from ankka.protocol.errors import Error, ErrorCode
-from ankka.protocol.frames import EndRun, FailRun, GoTo, Outcome, PauseFor, StepDone, WorkflowCommandDone
+from ankka.protocol.errors import Error
+from ankka.protocol.frames import StepDone, WorkflowCommandDone
 from ankka.protocol.lifecycle import LifecycleStatus
+from ankka.protocol.outcome import EndRun, FailRun, GoTo, Outcome, PauseFor
 from ankka.protocol.payload import Payload, StepTarget
 from ankka.protocol.spec import ComponentKind
-from ankka.testkit.handler_runs import decoded_reply, definition_for, encoded_input, handler_name, instant_of, key_of
-from ankka.testkit.process_work import Hosted
-from ankka.testkit.scripted_calls import Script
-from ankka.testkit.simulated_kit import SimulatedKit
+from ankka.testkit.simulated_kit import SimulatedKit, beginning
+from ankka.testkit.tested import Tested
 from ankka.testkit.workflow_simulation import BY_HAND, WorkflowSimulation
 from ankka.workflow import Workflow
 
@@ -54,7 +51,7 @@ class StepRun(Generic[S]):
     new_state: S | None = None
 
 
-class WorkflowTestKit(SimulatedKit, Generic[S]):
+class WorkflowTestKit(SimulatedKit[S], Generic[S]):
     """One instance of a workflow, on the engine's own rules and a clock that stands still until you say otherwise.
 
     `call` runs a command, and no step. Then either the engine takes over, with retries, back-off, failover, timeouts and
@@ -79,11 +76,9 @@ class WorkflowTestKit(SimulatedKit, Generic[S]):
     def __init__(
         self, workflow: type[Workflow[S]], entity_id: str, create: Callable[[], Any] | None, resources: Any, now: datetime | None = None
     ) -> None:
-        self._definition = definition_for(workflow, ComponentKind.WORKFLOW)
-        self._entity_id = entity_id
-        script = Script()
-        self._sim = WorkflowSimulation(Hosted(self._definition, create, resources, script), entity_id, instant_of(now))
-        super().__init__(script, self._sim)
+        tested = Tested.of(workflow, ComponentKind.WORKFLOW, create, resources)
+        self._sim = WorkflowSimulation(tested, entity_id, beginning(now))
+        super().__init__(tested, entity_id, self._sim)
 
     @staticmethod
     def of(
@@ -140,16 +135,11 @@ class WorkflowTestKit(SimulatedKit, Generic[S]):
 
         No step begins. One that is under way (after `advance`) goes on while the command runs, as in production.
         """
-        handler = handler_name(name)
-        try:
-            payload = encoded_input(self._definition, handler, input)
-        except EncodingError as error:
-            return WorkflowCall(error=Error(ErrorCode.BAD_REQUEST, f"the input of {handler!r} cannot be sent: {error.path}: {error.reason}"))
-        called = self._sim.call(handler, payload, metadata or {}, key_of(self._definition, self._entity_id, idempotency_key))
-        if isinstance(called.result, Error):
-            return WorkflowCall(error=called.result)
-        reply = decoded_reply(self._definition.handlers[handler], called.result)
-        effect = called.effect
+        called = self._called(name, input, metadata, idempotency_key)
+        if isinstance(called, Error):
+            return WorkflowCall(error=called)
+        reply, done = called
+        effect = done.effect
         if not isinstance(effect, WorkflowCommandDone):
             return WorkflowCall(reply)
         if effect.delete:
@@ -263,11 +253,6 @@ class WorkflowTestKit(SimulatedKit, Generic[S]):
     def _ran(self, done: StepDone) -> StepRun[S]:
         return StepRun(self._next(done.outcome), None if done.state is None else self._decoded(done.state))
 
-    def _decoded(self, encoded: Payload | None) -> S:
-        if encoded is None:
-            return cast("S", new_object(self._definition, self._entity_id, self._sim.hosted.create).empty_state())
-        return cast("S", self._definition.state_codec.decode_payload(encoded))
-
     def _next(self, outcome: Outcome) -> Next:
         match outcome:
             case GoTo(target):
@@ -295,6 +280,8 @@ class WorkflowTestKit(SimulatedKit, Generic[S]):
             if ref.input is not None:
                 raise ValueError(f"the step {ref.step!r} takes no input, got {ref.input!r}")
             return None
+        if ref.input is None and not (taken.optional or taken.takes_none):
+            raise ValueError(f"the step {ref.step!r} needs an input: {taken.name}, {taken.codec.type_name}; give it: kit.run_step({ref.step!r}, …)")
         return None if ref.input is None else taken.codec.encode_payload(ref.input)
 
     def _input_of(self, target: StepTarget) -> Any:

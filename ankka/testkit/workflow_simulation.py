@@ -19,16 +19,18 @@ from ankka.client import ComponentClient
 from ankka.definition.definitions import StepDefinition
 from ankka.definition.settings import microseconds
 from ankka.process.dispatch_step import StepAnswer, StepAttempt, run_step
+from ankka.process.requests import origin_of, with_calls
 from ankka.process.running import REQUEST
 from ankka.protocol import keys
 from ankka.protocol.attempt import Token
 from ankka.protocol.frames import RunStep, StepDone, WorkflowCommandDone
 from ankka.protocol.lifecycle import LifecycleStatus
 from ankka.protocol.payload import NOTHING, Payload, StepTarget
-from ankka.testkit.process_work import LIMITS, UNBOUNDED, Hosted
+from ankka.testkit.limits import LIMITS, UNBOUNDED
 from ankka.testkit.scripted_link import ScriptedLink
 from ankka.testkit.simulated_loop import SimulatedLoop
 from ankka.testkit.simulation import Simulation
+from ankka.testkit.tested import Tested
 
 T = TypeVar("T")
 
@@ -61,15 +63,15 @@ class _Attempt:
 class WorkflowSimulation(Simulation):
     """See the module."""
 
-    def __init__(self, hosted: Hosted, instance: str, began: int) -> None:
-        self.machine: WorkflowInstance = WorkflowInstance(hosted.definition.component_id, instance, LIMITS, 0)
+    def __init__(self, tested: Tested, instance: str, began: int) -> None:
+        self.machine: WorkflowInstance = WorkflowInstance(tested.definition.component_id, instance, LIMITS, 0)
         self.waiting: actions.RunStep | None = None
         """The attempt the engine has asked for, which has not begun."""
         self.last_done: StepDone | None = None
         """What the last step that ended said."""
         self._running: dict[Token, _Attempt] = {}
         self._tried: tuple[Token | None, int] = (None, 0)
-        super().__init__(hosted, self.machine, began)
+        super().__init__(tested, self.machine, began)
 
     @property
     def is_running(self) -> bool:
@@ -86,8 +88,8 @@ class WorkflowSimulation(Simulation):
 
     def step(self, name: str) -> StepDefinition:
         """A declared step, by name or alias."""
-        found = self.hosted.definition.step(name)
-        assert found is not None, f"{self.hosted.definition.component_id!r} leads to a step it does not declare: {name!r}"
+        found = self.tested.definition.step(name)
+        assert found is not None, f"{self.tested.definition.component_id!r} leads to a step it does not declare: {name!r}"
         return found
 
     # --- as the engine runs them -----------------------------------------------------------------------------------
@@ -105,7 +107,7 @@ class WorkflowSimulation(Simulation):
         self.waiting = None
         self.feed(StepSent(action.token, self.spec))
         frame, link, origin = self._sent(action, step, action.token)
-        task = self.loop.create_task(_run(self.hosted, frame, link, origin, self.loop), name=_name(frame))
+        task = self.loop.create_task(_run(self.tested, frame, link, origin, self.loop), name=_name(frame))
         self._running[action.token] = _Attempt(action, task, link)
 
     def perform(self, action: actions.Action) -> None:
@@ -120,7 +122,7 @@ class WorkflowSimulation(Simulation):
                 self.loop.outside.discard(action.token)
             case actions.FindCalls():
                 prefix = keys.of_visit(action.token)
-                recorded = self.hosted.script.recorded
+                recorded = self.tested.script.recorded
                 found = tuple((key, one.what) for key, one in recorded.items() if key.startswith(prefix))
                 self.feed(CallsFound(action.token, found))
             case _:
@@ -170,7 +172,7 @@ class WorkflowSimulation(Simulation):
         token = msgspec.structs.replace(action.token, attempt=action.token.attempt + tries - 1)
         frame, link, origin = self._sent(self.machine.up_to_date(action), step, token)
         client = ComponentClient.inside(link, origin)
-        attempt = StepAttempt(self.hosted.definition, step, frame, client, self.hosted.resources, self.hosted.create)
+        attempt = StepAttempt(self.tested.definition, step, frame, client, self.tested.resources, self.tested.create)
         task = self.loop.create_task(_by_hand(attempt, step, frame, self.loop), name=_name(frame))
         self._wait_for(task, link, microseconds(step.timeout), step)
         if link.problem is not None:
@@ -223,18 +225,15 @@ class WorkflowSimulation(Simulation):
         timeout = microseconds(step.timeout)
         frame = RunStep(token, step.name, action.input, action.state, action.base, action.sequence, timeout, action.trace, action.since)
         link = self.link(timeout, token if step.threaded else None)
-        origin = Origin(attempt=token, deadline=UNBOUNDED, trace=action.trace)
-        return frame, link, origin
+        return frame, link, origin_of(frame, UNBOUNDED)
 
 
-async def _run(hosted: Hosted, frame: RunStep, link: ScriptedLink, origin: Origin, loop: SimulatedLoop) -> StepAnswer:
+async def _run(tested: Tested, frame: RunStep, link: ScriptedLink, origin: Origin, loop: SimulatedLoop) -> StepAnswer:
     """As a process runs it: the calls that were done go with the answer."""
     REQUEST.set(frame)
     client = ComponentClient.inside(link, origin)
-    answer = await run_step(hosted.definition, frame, client, hosted.resources, AttemptThreads(loop, frame.token), hosted.create)
-    if isinstance(answer, StepDone) and frame.token.attempt > 1 and origin.keys is not None:
-        return msgspec.structs.replace(answer, calls=tuple(origin.keys.done))
-    return answer
+    answer = await run_step(tested.definition, frame, client, tested.resources, AttemptThreads(loop, frame.token), tested.create)
+    return with_calls(answer, origin)
 
 
 async def _by_hand(attempt: StepAttempt, step: StepDefinition, frame: RunStep, loop: SimulatedLoop) -> tuple[StepDone | None, BaseException | None]:

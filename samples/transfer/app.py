@@ -45,9 +45,10 @@ class LifecycleView:
 
 
 @app.post("/transfers/{transfer_id}", status_code=202)
-async def start_transfer(transfer_id: str, transfer: Transfer, client: Client) -> None:
-    """Start it. Who gets this answer knows that it will run, whatever dies meanwhile."""
-    await client.for_workflow(TransferWorkflow, transfer_id).call(TransferWorkflow.start).invoke(transfer)
+async def start_transfer(transfer_id: str, transfer: Transfer, client: Client, idempotency_key: IdempotencyKey = None) -> None:
+    """Start it. Who gets this answer knows that it will run, whatever dies meanwhile; who gets none asks again, with the same key."""
+    start = client.for_workflow(TransferWorkflow, transfer_id).call(TransferWorkflow.start)
+    await start.with_idempotency_key(idempotency_key).invoke(transfer)
 
 
 @app.get("/transfers/{transfer_id}")

@@ -28,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"ankka sidecar: {error}\n")
         return REFUSED
     from ankka_sidecar.assembly import Sidecar  # a wrong option is answered before the server is imported
+    from ankka_sidecar.journal_file import JournalRemoved
     from ankka_sidecar.port_holder import PortTaken
     from ankka_sidecar.ports.journal import CannotOpen
 
@@ -41,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(serve())
+    except JournalRemoved:
+        return FAILED  # it was logged when it was seen
     except (CannotOpen, PortTaken, ValueError) as error:
         sys.stderr.write(f"ankka sidecar: {error}\n")
         return REFUSED if isinstance(error, BadSetting) else FAILED

@@ -27,6 +27,7 @@ from ankka_sidecar.adapters.session.server import SessionServer
 from ankka_sidecar.config import Config
 from ankka_sidecar.console.serving import console
 from ankka_sidecar.http.app import App
+from ankka_sidecar.journal_file import JournalFile, JournalRemoved
 from ankka_sidecar.ports.faults import Faults
 from ankka_sidecar.ports.journal import Journal
 from ankka_sidecar.ports.leases import Leases
@@ -84,7 +85,9 @@ class Sidecar:
         watch = Watch(node, attachments, idle=self._leave_when_alone(attachments, node) if self.config.embedded else None)
         server = make_server(App(node, attachments, SessionServer(attachments), console, ownership.incarnation), attachments.message_limit)
         node.writer.start()
-        parts = (recovery.run(), watch.run(), Retention(node).run(), node.writer.ended(), node.loader.run(), node.finder.run())
+        parts = [recovery.run(), watch.run(), Retention(node).run(), node.writer.ended(), node.loader.run(), node.finder.run()]
+        if isinstance(opened := urls.parse(self.config.journal), urls.SqliteUrl):
+            parts.append(JournalFile(opened.path).watch())
         work = [self._watched(part) for part in parts]
         serving = asyncio.get_running_loop().create_task(server.serve([listener]))
         url = url_of(listener)
@@ -119,7 +122,10 @@ class Sidecar:
         def ended(task: asyncio.Task[None]) -> None:
             if not task.cancelled() and task.exception() is not None:
                 self._failure = task.exception()
-                log.critical("a part of the sidecar broke, it stops", exc_info=self._failure)
+                if isinstance(self._failure, JournalRemoved):
+                    log.critical("%s", self._failure)
+                else:
+                    log.critical("a part of the sidecar broke, it stops", exc_info=self._failure)
                 self.stop()
 
         task.add_done_callback(ended)
@@ -158,9 +164,13 @@ class Sidecar:
         fresh.replace(path)
 
     def _retract(self) -> None:
-        if self.config.embedded is not None:
-            with suppress(FileNotFoundError):
-                self.config.embedded.unlink()
+        path = self.config.embedded
+        if path is None:
+            return
+        # After the folder was deleted another sidecar may have begun there anew: the file is then its, and stays.
+        with suppress(FileNotFoundError, NotADirectoryError):
+            if json.loads(path.read_bytes()).get("pid") == os.getpid():
+                path.unlink()
 
 
 async def _started(server: Server, serving: asyncio.Task[None]) -> None:

@@ -23,9 +23,6 @@ from ankka import (
     DONE,
     Ankka,
     Done,
-    EventSourcedEffect,
-    EventSourcedEntity,
-    ReadOnlyEffect,
     Recovery,
     StepRef,
     StepSettings,
@@ -39,6 +36,7 @@ from ankka import (
     query,
     step,
 )
+from tests.integration.support.tally import TallyEntity
 
 LEDGER = Path("ledger")
 HELD = 2.0
@@ -224,28 +222,6 @@ def _note(instance: str, name: str, attempt: int) -> None:
 
 _stack: list[str] = []
 """The instances in step `own`, in the order in which they came."""
-
-
-class TallyEntity(EventSourcedEntity[int, int]):
-    """A sum with a snapshot every 100 effects."""
-
-    component_id = "tally"
-    state_codec = json_codec(int, "tally")
-    event_codec = json_codec(int, "added")
-
-    def empty_state(self) -> int:
-        return 0
-
-    def apply_event(self, state: int, event: int) -> int:
-        return state + event
-
-    @command("add")
-    def add(self, number: int) -> EventSourcedEffect[int, int, int]:
-        return self.effects.persist(number).then_reply_state()
-
-    @query("sum")
-    def sum(self) -> ReadOnlyEffect[int, int, int]:
-        return self.effects.reply(self.state)
 
 
 SERVICE = Ankka.service().register(CaseWorkflow).register(TallyEntity)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import httpx
 from ankka_sidecar.verify import check_sqlite
 
 from tests.integration.support.programs import Program, Programs, Sidecar, wait_for
 
-MODULE: Final = "tests.chaos.jobs"
 WITHIN: Final = 20.0
 
 
 class Stand:
     """A sidecar that runs; processes are started as a case needs them."""
+
+    module: ClassVar[str] = "tests.chaos.jobs"
 
     def __init__(self, programs: Programs, *options: str, faults: str = "") -> None:
         self._programs = programs
@@ -29,7 +30,7 @@ class Stand:
     def process(self, url: str | None = None, environment: Mapping[str, str] | None = None) -> Program:
         """A process, attached: the sidecar has said so in its log."""
         before = self.sidecar.output.count(" attached: ")
-        started = self._programs.run("-m", MODULE, environment={"ANKKA_SIDECAR": url or self.sidecar.url, **(environment or {})})
+        started = self._programs.run("-m", self.module, environment={"ANKKA_SIDECAR": url or self.sidecar.url, **(environment or {})})
         wait_for(lambda: self.sidecar.output.count(" attached: ") > before, "the process attaches")
         return started
 
@@ -54,7 +55,7 @@ class Stand:
 
     def post(self, path: str, body: Any = None) -> httpx.Response:
         """A command."""
-        return self.sidecar.http.post(f"/v1/job/{path}", **({"json": body} if body is not None else {}))
+        return self.sidecar.post(f"job/{path}", body)
 
     def start(self, instance: str, *plan: str) -> None:
         """Start a job, and see it acknowledged."""
@@ -63,14 +64,11 @@ class Stand:
 
     def get(self, path: str) -> Any:
         """What a GET answers, which must be a success."""
-        answer = self.sidecar.http.get(f"/v1/job/{path}")
-        assert answer.status_code == 200, (path, answer.text)
-        return answer.json()
+        return self.sidecar.get(f"job/{path}")
 
     def lifecycle(self, instance: str) -> dict[str, Any]:
         """The engine's own view."""
-        view: dict[str, Any] = self.get(f"{instance}/ankka:lifecycle")
-        return view
+        return self.sidecar.lifecycle(f"job/{instance}")
 
     def ended(self, instance: str, within: float = WITHIN) -> list[str]:
         """Wait until a job has completed; the steps it went through, without their pids."""
@@ -84,7 +82,7 @@ class Stand:
 
     def items(self, instance: str) -> list[dict[str, Any]]:
         """The timeline of an instance's present life."""
-        items: list[dict[str, Any]] = self.get(f"{instance}/ankka:journal?limit=1000")["items"]
+        items = self.sidecar.timeline(f"job/{instance}")
         generation = max((item["generation"] for item in items), default=0)
         return [item for item in items if item["generation"] == generation]
 

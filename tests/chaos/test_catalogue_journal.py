@@ -177,7 +177,7 @@ def test_a_history_of_100000_effects_loads_from_its_snapshot_and_ends_at_its_lim
         assert stand.sidecar.http.post("/v1/tally/t/add", json=1).json() == total
     refused = stand.sidecar.http.post("/v1/tally/t/add", json=1)
     assert (refused.status_code, refused.json()["code"]) == (429, "RESOURCE_EXHAUSTED")
-    assert "has 100,000 effects, as many as it may (max-journal-events)" in refused.json()["detail"]
+    assert "has 100,000 effects and takes no more (max-journal-events 100,000)" in refused.json()["detail"]
     assert stand.sidecar.http.get("/v1/tally/t/sum").json() == MOST, "it can still be read"
     assert _count(stand, "journal") == MOST
     assert stand.sidecar.stop() == 0

@@ -18,7 +18,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from ankka.process.address import Address
 from ankka.protocol.attempt import Token
-from ankka.protocol.frames import PROTOCOL_VERSION, EndRun, Frame, Hello, StepAck, StepDone, Welcome
+from ankka.protocol.frames import PROTOCOL_VERSION, Frame, Hello, StepAck, StepDone, Welcome
+from ankka.protocol.outcome import EndRun
 from ankka.protocol.process_identity import pid_space
 from ankka.protocol.wire import Outbox, decode_to_process
 from tests.chaos.catalogue import HELD, SERVICE

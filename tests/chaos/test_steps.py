@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.chaos.proxy import Proxy
-from tests.chaos.stand import MODULE, Stand
+from tests.chaos.stand import Stand
 from tests.integration.support.programs import Programs, wait_for
 
 pytestmark = [pytest.mark.chaos, pytest.mark.slow]
@@ -96,7 +96,7 @@ def test_w4_a_frozen_process_that_comes_back_late_does_not_count(programs: Progr
     stand.until_runs("j", "gate")
     stand.open("go")
     frozen.send(signal.SIGCONT)
-    wait_for(lambda: f"process {frozen.pid} of {MODULE} answers again" in stand.sidecar.output, "the frozen process is back")
+    wait_for(lambda: f"process {frozen.pid} of {Stand.module} answers again" in stand.sidecar.output, "the frozen process is back")
     stand.open("end")
     answer = stand.sidecar.http.get("/v1/job/j/ankka:await?timeout=20").json()
     assert answer["trail"][:2] == ["start", f"deaf@{other.pid}"]

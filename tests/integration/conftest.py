@@ -1,36 +1,5 @@
 """Fixtures of all integration tests: real sidecars and processes, whose output a failed test shows."""
 
-from collections.abc import Generator, Iterator
-from pathlib import Path
+from tests.integration.support.fixtures import programs, pytest_runtest_makereport
 
-import pytest
-
-from tests.integration.support.programs import Programs
-
-_alive: list[Programs] = []
-
-
-@pytest.fixture
-def programs(tmp_path: Path) -> Iterator[Programs]:
-    """Starts programs for one test, in its folder; see `support/programs.py`."""
-    yield from started(tmp_path)
-
-
-def started(folder: Path) -> Iterator[Programs]:
-    """Programs of a fixture of any scope: `yield from started(folder)`."""
-    made = Programs(folder)
-    _alive.append(made)
-    try:
-        yield made
-    finally:
-        _alive.remove(made)
-        made.clean_up()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show what the programs printed below a failed test."""
-    report = yield
-    if report.failed:
-        report.sections += [(f"output of {name}", text) for made in _alive for name, text in made.logs()]
-    return report
+__all__ = ["programs", "pytest_runtest_makereport"]

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-USES = "tests/typing/uses.py"
+USES = ("tests/typing/uses.py", "tests/typing/uses_of_calls.py")
 SEED = "tests/unit/seed_checkout.py"
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def marked() -> set[tuple[str, int]]:
-    lines = (ROOT / USES).read_text().splitlines()
-    return {(USES, number) for number, line in enumerate(lines, 1) if "# wrong: " in line}
+    lines = [(path, number, line) for path in USES for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)]
+    return {(path, number) for path, number, line in lines if "# wrong: " in line}
 
 
 def run(*arguments: str) -> str:
@@ -30,17 +30,17 @@ def run(*arguments: str) -> str:
 def test_pyright_finds_the_wrong_uses_and_no_other(tmp_path: Path) -> None:
     config = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT), str(ROOT / "sidecar")], "pythonVersion": "3.11"}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(config))
-    for path in (USES, SEED):  # copies, because the project's own configuration leaves the wrong uses out
-        (tmp_path / path).parent.mkdir(parents=True)
+    for path in (*USES, SEED):  # copies, because the project's own configuration leaves the wrong uses out
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)
     answer = json.loads(run("pyright", "--project", str(tmp_path), "--pythonpath", sys.executable, "--outputjson"))
-    assert answer["summary"]["filesAnalyzed"] == 2
+    assert answer["summary"]["filesAnalyzed"] == 3
     errors = answer["generalDiagnostics"]
     found = {(Path(error["file"]).relative_to(tmp_path).as_posix(), error["range"]["start"]["line"] + 1) for error in errors}
     assert found == marked(), "\n".join(f"{error['file']}:{error['range']['start']['line'] + 1}: {error['message']}" for error in errors)
 
 
 def test_mypy_finds_the_wrong_uses_and_no_other() -> None:
-    output = run("mypy", "--strict", "--config-file=", "--cache-dir=.mypy_cache/uses", "--explicit-package-bases", USES, SEED)
+    output = run("mypy", "--strict", "--config-file=", "--cache-dir=.mypy_cache/uses", "--explicit-package-bases", *USES, SEED)
     errors = re.findall(r"^([\w/.]+):(\d+): error: ", output, re.MULTILINE)
     assert {(path, int(line)) for path, line in errors} == marked(), output

@@ -89,6 +89,16 @@ async def test_a_transfer_from_a_wallet_that_does_not_exist_fails(kit: Integrati
     assert await balances(http, "bob") == [0]
 
 
+async def test_a_start_that_is_sent_again_with_its_key_is_answered_as_the_first(kit: IntegrationTestKit, http: httpx.AsyncClient) -> None:
+    await open_wallet(http, "ada", 1000)
+    await open_wallet(http, "bob", 0)
+    key = {"Idempotency-Key": "rent-12"}
+    for _ in range(2):
+        assert (await http.post("/transfers/t1", json=RENT, headers=key)).status_code == 202
+    await end_of(kit, "t1")
+    assert await balances(http, "ada", "bob") == [700, 300]
+
+
 async def test_a_transfer_is_started_once(kit: IntegrationTestKit, http: httpx.AsyncClient) -> None:
     await open_wallet(http, "ada", 1000)
     await open_wallet(http, "bob", 0)

@@ -9,6 +9,7 @@ import re
 
 from ankka.protocol.errors import Error, ErrorCode
 from ankka.protocol.spec import HandlerSpec
+from ankka_sidecar.core.durations import in_words
 from ankka_sidecar.http.bodies import input_of, read_body, respond_with
 from ankka_sidecar.http.idempotency import key_of
 from ankka_sidecar.http.paths import query_of
@@ -32,7 +33,8 @@ async def call(node: Node, scope: Scope, receive: Receive, send: Send, parts: li
     given = input_of(handler, body, content_type)
     key = key_of(scope, component, instance) if method == "POST" else None
     request = Request(component, instance, handler_name, given, node.settings.call_timeout, read_only=method == "GET", key=key, trace=trace)
-    result = await invoke(node, request, receive, watch_after=0 if handler is None else WATCH_AFTER)
+    late = Error(ErrorCode.TIMEOUT, f"no reply within {in_words(request.timeout)} (call-timeout)", {"outcome": "unknown"})
+    result = await invoke(node, request, receive, late, watch_after=0 if handler is None else WATCH_AFTER)
     if handler is None:
         _, handler = node.dispatcher.handler(component, handler_name)
         if isinstance(result, Error) and result.code is ErrorCode.BAD_REQUEST:

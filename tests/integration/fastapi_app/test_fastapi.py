@@ -8,6 +8,8 @@ import httpx
 import pytest
 from fastapi import FastAPI, Request
 
+from ankka.client import WorkflowLifecycle
+from ankka.codec import DONE, Done
 from ankka.fastapi import Client, install_error_handlers, lifespan
 from ankka.process.connection import SessionRejected
 from ankka.service import Ankka, ServiceBuilder
@@ -35,6 +37,18 @@ def make_app(**more: Any) -> FastAPI:
     @app.post("/carts/{cart_id}")
     async def add(cart_id: str, item: LineItem, client: Client) -> ShoppingCart:
         return await client.for_event_sourced_entity("shopping-cart", cart_id).call("add").invoke(item, reply=ShoppingCart)
+
+    @app.post("/paused/{checkout_id}")
+    async def pause(checkout_id: str, client: Client) -> Done:
+        return await client.for_workflow("checkout", checkout_id).call("start").invoke("pause")
+
+    @app.get("/lifecycles/{checkout_id}")
+    async def lifecycle(checkout_id: str, client: Client) -> WorkflowLifecycle:
+        return await client.for_workflow("checkout", checkout_id).lifecycle()
+
+    @app.get("/either/{checkout_id}", response_model=None)
+    async def either(checkout_id: str, client: Client) -> object:
+        return [DONE, await client.for_workflow("checkout", checkout_id).lifecycle()]
 
     @app.get("/state")
     async def state(request: Request) -> str:
@@ -65,6 +79,23 @@ async def test_routes_call_the_components_the_application_hosts(programs: Progra
         assert (await app.post("/carts/c1", json={"productId": "book", "quantity": 2})).json()["items"] == [{"productId": "book", "quantity": 2}]
         assert (await app.post("/checkouts/c1")).status_code == 200
         assert (await app.get("/checkouts/c1")).json()["cartId"] == "c1"
+
+
+async def test_a_route_may_return_a_lifecycle_and_done(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
+    sidecar = programs.sidecar()
+    monkeypatch.setenv("ANKKA_SIDECAR", sidecar.url)
+    async with serving(make_app()) as app, httpx.AsyncClient(base_url=sidecar.url, trust_env=False) as engine:
+        started = await app.post("/paused/c1")
+        assert (started.status_code, started.json()) == (200, None)
+        assert (await engine.get("/v1/checkout/c1/ankka:await")).status_code == 200
+        engines_own = (await engine.get("/v1/checkout/c1/ankka:lifecycle")).json()
+        assert (await app.get("/lifecycles/c1")).json() == engines_own
+        assert (await app.get("/either/c1")).json() == [None, engines_own]
+        described = (await app.get("/openapi.json")).json()["paths"]
+        said = described["/lifecycles/{checkout_id}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        assert said["properties"].keys() == engines_own.keys()
+        assert said["properties"]["status"]["enum"] == ["NotStarted", "Running", "Paused", "Completed", "Failed"]
+        assert described["/paused/{checkout_id}"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]["type"] == "null"
 
 
 async def test_a_refusal_is_a_problem_with_the_codes_status(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.integration.conftest import started
+from tests.integration.support.fixtures import started
 from tests.integration.support.programs import Program, Programs, Sidecar
 
 HANDLERS = "tests.integration.http.handlers"

@@ -8,8 +8,8 @@ from datetime import datetime
 import httpx
 import pytest
 
-from tests.integration.conftest import started
 from tests.integration.http.conftest import is_problem, journal_of
+from tests.integration.support.fixtures import started
 from tests.integration.support.programs import wait_for
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.integration.conftest import started
 from tests.integration.http.conftest import HANDLERS, is_problem, journal_of
 from tests.integration.support.programs import Programs, Sidecar, wait_for
 
@@ -184,33 +182,31 @@ def test_operators_and_reads_ignore_a_key(http: httpx.Client, one: str) -> None:
     is_problem(http.request("DELETE", one, headers=headers), 404, "NOT_FOUND")
 
 
-def test_w15_keys_outlive_the_sidecar_and_their_retention_ends(tmp_path: Path) -> None:
-    for programs in started(tmp_path):
-        sidecar = programs.sidecar()
-        programs.process(HANDLERS, sidecar)
-        assert post(sidecar.http, "/v1/everything/a/add", 5, key="k1").text == "5"
-        sidecar.kill()
-        sidecar = programs.again(sidecar)
-        sidecar.wait_until_ready()
-        assert post(sidecar.http, "/v1/everything/a/add", 5, key="k1").text == "5"
-        assert post(sidecar.http, "/v1/everything/a/add", 5, key="k2").text == "10"
-        assert sidecar.stop() == 0
-        short = _with_retention(programs, sidecar.port)
-        assert post(short.http, "/v1/everything/a/add", 5, key="k1").text == "15", "its retention is over: done again"
-        assert short.stop() == 0
+def test_w15_keys_outlive_the_sidecar_and_their_retention_ends(programs: Programs) -> None:
+    sidecar = programs.sidecar()
+    programs.process(HANDLERS, sidecar)
+    assert post(sidecar.http, "/v1/everything/a/add", 5, key="k1").text == "5"
+    sidecar.kill()
+    sidecar = programs.again(sidecar)
+    sidecar.wait_until_ready()
+    assert post(sidecar.http, "/v1/everything/a/add", 5, key="k1").text == "5"
+    assert post(sidecar.http, "/v1/everything/a/add", 5, key="k2").text == "10"
+    assert sidecar.stop() == 0
+    short = _with_retention(programs, sidecar.port)
+    assert post(short.http, "/v1/everything/a/add", 5, key="k1").text == "15", "its retention is over: done again"
+    assert short.stop() == 0
 
 
-def test_w15_a_call_whose_time_is_over_is_repeated_with_its_key(tmp_path: Path) -> None:  # F42
-    for programs in started(tmp_path):
-        sidecar = programs.sidecar("--call-timeout", "200ms")
-        programs.process(HANDLERS, sidecar)
-        late = post(sidecar.http, "/v1/everything/a/slow", 0.5, key="k1")
-        is_problem(late, 504, "TIMEOUT", "no reply within 0.2 s")
-        assert late.json()["details"] == {"outcome": "unknown"}
-        wait_for(lambda: total(sidecar.http, "/v1/everything/a") == 1, "it was done all the same")
-        assert post(sidecar.http, "/v1/everything/a/slow", 0.5, key="k1").status_code == 204
-        assert total(sidecar.http, "/v1/everything/a") == 1
-        assert sidecar.stop() == 0
+def test_w15_a_call_whose_time_is_over_is_repeated_with_its_key(programs: Programs) -> None:  # F42
+    sidecar = programs.sidecar("--call-timeout", "200ms")
+    programs.process(HANDLERS, sidecar)
+    late = post(sidecar.http, "/v1/everything/a/slow", 0.5, key="k1")
+    is_problem(late, 504, "TIMEOUT", "no reply within 200 ms (call-timeout)")
+    assert late.json()["details"] == {"outcome": "unknown"}
+    wait_for(lambda: total(sidecar.http, "/v1/everything/a") == 1, "it was done all the same")
+    assert post(sidecar.http, "/v1/everything/a/slow", 0.5, key="k1").status_code == 204
+    assert total(sidecar.http, "/v1/everything/a") == 1
+    assert sidecar.stop() == 0
 
 
 def _with_retention(programs: Programs, port: int) -> Sidecar:

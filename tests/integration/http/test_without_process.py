@@ -31,7 +31,7 @@ def test_calls_wait_attach_wait_and_are_503_then(programs: Programs) -> None:
     for method, handler in (("POST", "add"), ("GET", "total"), ("POST", "no-such")):
         began = time.monotonic()
         answer = http.request(method, f"{SAMPLE}/{handler}", content=b"1" if handler == "add" else b"")
-        is_problem(answer, 503, "UNAVAILABLE", "no process that runs 'everything' is attached", "nothing was done")
+        is_problem(answer, 503, "UNAVAILABLE", "no process that runs 'everything' is attached", "nothing was done within", "(attach-wait)")
         assert answer.headers["retry-after"] == "1"
         assert 0.4 < time.monotonic() - began < 5
     is_problem(http.get("/readyz"), 503, "UNAVAILABLE", "no process is attached")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.integration.conftest import started
+from tests.integration.support.fixtures import started
 from tests.integration.support.programs import Program, Programs, Sidecar
 
 SERVICE = "tests.integration.limits.crowd"

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.integration.conftest import started
 from tests.integration.http.conftest import is_problem, journal_of
 from tests.integration.limits.conftest import SERVICE
+from tests.integration.support.fixtures import started
 from tests.integration.support.programs import Program, Programs, Sidecar, wait_for
 
 KIB, MIB = 1024, 1024 * 1024
@@ -183,7 +183,7 @@ def test_many_large_commands_at_once_are_more_than_a_batch(http: httpx.Client, o
 
 def test_a_workflow_whose_journal_is_full_fails_and_can_be_deleted(tight: httpx.Client, one: str) -> None:
     assert tight.post(f"/v1/loop/{one}/start").status_code == 204
-    said = f"the journal of loop/{one} has 5 effects, as many as it may (max-journal-events)"
+    said = f"the journal of loop/{one} has 5 effects and takes no more (max-journal-events 5)"
     is_problem(tight.get(f"/v1/loop/{one}/ankka:await"), 424, "WORKFLOW_FAILED", said)
     assert journal_of(tight, f"/v1/loop/{one}") == ["started", *["transitioned"] * 4, "failed"]
     is_problem(tight.post(f"/v1/loop/{one}/add"), 429, "RESOURCE_EXHAUSTED", "max-journal-events", "delete it, or raise the limit")

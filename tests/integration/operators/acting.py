@@ -66,8 +66,7 @@ class Acting:
 
     def lifecycle(self, instance: str, *, component: str = "held") -> dict[str, Any]:
         """The engine's view."""
-        found: dict[str, Any] = self.sidecar.http.get(f"/v1/{component}/{instance}/ankka:lifecycle").raise_for_status().json()
-        return found
+        return self.sidecar.lifecycle(f"{component}/{instance}")
 
     def until(self, instance: str, *, component: str = "held", **wanted: Any) -> dict[str, Any]:
         """Wait until the lifecycle says so; the lifecycle."""
@@ -80,8 +79,7 @@ class Acting:
 
     def timeline(self, instance: str, *, component: str = "held") -> list[dict[str, Any]]:
         """The items of its journal."""
-        items: list[dict[str, Any]] = self.sidecar.http.get(f"/v1/{component}/{instance}/ankka:journal").raise_for_status().json()["items"]
-        return items
+        return self.sidecar.timeline(f"{component}/{instance}")
 
     def types(self, instance: str, *, component: str = "held") -> list[str]:
         """Their types."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.integration.cli.programs import ankka
-from tests.integration.conftest import started
 from tests.integration.operators.acting import Acting
+from tests.integration.support.fixtures import started
 from tests.integration.support.programs import Programs
 
 _numbers = itertools.count(1)

@@ -14,7 +14,6 @@ from ankka import (
     Backoff,
     Done,
     EventSourcedEffect,
-    EventSourcedEntity,
     Recovery,
     StepRef,
     StepSettings,
@@ -28,6 +27,7 @@ from ankka import (
     query,
     step,
 )
+from tests.integration.support.tally import TallyEntity
 
 LEDGER = Path("ledger")
 GATE = Path("gate")
@@ -207,21 +207,7 @@ class TidyWorkflow(Workflow[list[str]]):
         return self.step_effects.update_state([*self.state, "tidied"]).then_end()
 
 
-class TallyEntity(EventSourcedEntity[int, int]):
-    component_id = "tally"
-    state_codec = json_codec(int, "tally")
-    event_codec = json_codec(int, "added")
-
-    def empty_state(self) -> int:
-        return 0
-
-    def apply_event(self, state: int, event: int) -> int:
-        return state + event
-
-    @command("add")
-    def add(self, number: int) -> EventSourcedEffect[int, int, int]:
-        return self.effects.persist(number).then_reply_state()
-
+class HangingTally(TallyEntity):
     @command("hang")
     async def hang(self) -> EventSourcedEffect[int, int, int]:
         """A command that never ends."""
@@ -231,4 +217,4 @@ class TallyEntity(EventSourcedEntity[int, int]):
 
 
 if __name__ == "__main__":
-    Ankka.service().register(HeldWorkflow).register(BudgetWorkflow).register(TidyWorkflow).register(TallyEntity).start()
+    Ankka.service().register(HeldWorkflow).register(BudgetWorkflow).register(TidyWorkflow).register(HangingTally).start()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.conftest import started
+from tests.integration.support.fixtures import started
 from tests.integration.support.programs import Sidecar
 
 VAULT = "tests.integration.payloads.vault"

@@ -14,8 +14,6 @@ from ankka import (
     DONE,
     Ankka,
     Done,
-    EventSourcedEffect,
-    EventSourcedEntity,
     Recovery,
     StepSettings,
     Workflow,
@@ -28,6 +26,7 @@ from ankka import (
     query,
     step,
 )
+from tests.integration.support.tally import TallyEntity
 
 LEDGER = Path("ledger")
 CALLERS = 8
@@ -156,22 +155,6 @@ async def _swallowing(seconds: float) -> None:
             await asyncio.sleep(left)
         except BaseException:
             note("swallowed")
-
-
-class TallyEntity(EventSourcedEntity[int, int]):
-    component_id = "tally"
-    state_codec = json_codec(int, "tally")
-    event_codec = json_codec(int, "added")
-
-    def empty_state(self) -> int:
-        return 0
-
-    def apply_event(self, state: int, event: int) -> int:
-        return state + event
-
-    @command("add")
-    def add(self, number: int) -> EventSourcedEffect[int, int, int]:
-        return self.effects.persist(number).then_reply_state()
 
 
 def main() -> None:

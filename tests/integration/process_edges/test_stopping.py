@@ -1,5 +1,6 @@
 """A process that is told to stop: what runs is finished within the drain time, or given back; it leaves in any case (F79, F80)."""
 
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -75,3 +76,40 @@ def test_calls_of_running_steps_are_answered_while_the_process_drains(programs: 
     assert journal(sidecar, "e1") == ["started", "ended"]
     first, *_, last = ([int(count) for count in line.split()[1:]] for line in ledger(programs.folder) if line.startswith("calls"))
     assert all(later > earlier for earlier, later in zip(first, last, strict=True))
+
+
+SLOW_TO_CLOSE = """
+import asyncio
+from contextlib import asynccontextmanager
+from ankka import Ankka
+from tests.integration.process_edges.edges import EdgeWorkflow
+
+left_open = []
+
+async def numbers():
+    try:
+        yield 1
+    finally:
+        print("the loop closes", flush=True)
+        await asyncio.sleep(60)
+
+@asynccontextmanager
+async def lifespan():
+    left_open.append(numbers())
+    await anext(left_open[0])
+    print("opened", flush=True)
+    yield
+
+Ankka.service(lifespan=lifespan).register(EdgeWorkflow).start()
+"""
+
+
+def test_a_second_ctrl_c_ends_it_at_once_while_its_loop_closes_too(programs: Programs) -> None:
+    program = programs.run("-c", SLOW_TO_CLOSE, environment={"ANKKA_SIDECAR": "http://127.0.0.1:1"})
+    program.wait_for_output("opened")
+    program.wait_for_output("still trying")
+    program.send(signal.SIGINT)
+    program.wait_for_output("the loop closes")
+    program.send(signal.SIGINT)
+    assert program.ended() == 130
+    assert "Traceback" not in program.output

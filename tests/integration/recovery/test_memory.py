@@ -2,13 +2,13 @@
 
 import asyncio
 import sqlite3
-from pathlib import Path
 
 import psutil
 import pytest
 
 from ankka.client import ComponentClient
 from tests.integration.recovery.stage import Stage
+from tests.integration.support.programs import Programs, wait_for
 
 MODULE = "tests.integration.recovery.four_steps"
 MIB = 1024 * 1024
@@ -33,30 +33,30 @@ def resident(stage: Stage) -> float:
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_ids_that_were_touched_once_leave_no_growth(tmp_path: Path) -> None:  # F95
-    with Stage(tmp_path, MODULE, "--passivate-after", "1s") as stage:
-        asyncio.run(touch(stage.url, 0, 20_000))  # what a warm sidecar needs, it has now
-        before = resident(stage)
-        asyncio.run(touch(stage.url, 100_000, 40_000))
-        asyncio.run(touch(stage.url, 200_000, 1))
-        # 40,000 machines of a kilobyte would be 40 MiB; 200,000 ids may leave 50 MiB, so these a fifth of it.
-        assert resident(stage) - before < 10
+def test_ids_that_were_touched_once_leave_no_growth(programs: Programs) -> None:  # F95
+    stage = Stage(programs, MODULE, "--passivate-after", "1s")
+    asyncio.run(touch(stage.sidecar.url, 0, 20_000))  # what a warm sidecar needs, it has now
+    before = resident(stage)
+    asyncio.run(touch(stage.sidecar.url, 100_000, 40_000))
+    asyncio.run(touch(stage.sidecar.url, 200_000, 1))
+    # 40,000 machines of a kilobyte would be 40 MiB; 200,000 ids may leave 50 MiB, so these a fifth of it.
+    assert resident(stage) - before < 10
 
 
 @pytest.mark.slow
-def test_a_start_does_not_load_paused_instances(tmp_path: Path) -> None:
-    with Stage(tmp_path, MODULE) as stage:
-        assert stage.post("walk/w0/pause", 3_600).status_code == 204
-        stage.until("it is paused", lambda: stage.get("walk/w0/ankka:lifecycle")["status"] == "Paused")
-        stage.kill_sidecar()
-        with sqlite3.connect(tmp_path / "journal.db") as journal:
-            copy_instance(journal, 20_000)
-        stage.start_sidecar()
-        stage.until("the sidecar is ready again", lambda: stage.http.get("/readyz").status_code == 200)
-        empty = 60  # MiB of a sidecar over an empty journal, with room for the interpreter's own variation
-        assert resident(stage) < empty
-        assert stage.get("walk/copy-19999/ankka:lifecycle")["status"] == "Paused"
-        assert len(stage.get("instances?status=Paused&limit=1000")["items"]) == 1_000
+def test_a_start_does_not_load_paused_instances(programs: Programs) -> None:
+    stage = Stage(programs, MODULE)
+    assert stage.sidecar.post("walk/w0/pause", 3_600).status_code == 204
+    wait_for(lambda: stage.sidecar.lifecycle("walk/w0")["status"] == "Paused", "it is paused")
+    stage.sidecar.kill()
+    with sqlite3.connect(programs.folder / "journal.db") as journal:
+        copy_instance(journal, 20_000)
+    stage.start_sidecar()
+    wait_for(lambda: stage.sidecar.http.get("/readyz").status_code == 200, "the sidecar is ready again")
+    empty = 60  # MiB of a sidecar over an empty journal, with room for the interpreter's own variation
+    assert resident(stage) < empty
+    assert stage.sidecar.lifecycle("walk/copy-19999")["status"] == "Paused"
+    assert len(stage.sidecar.get("instances?status=Paused&limit=1000")["items"]) == 1_000
 
 
 def copy_instance(journal: sqlite3.Connection, count: int) -> None:

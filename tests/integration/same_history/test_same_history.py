@@ -7,10 +7,10 @@ import pytest
 
 from ankka.codec import DONE
 from ankka.testkit import EventSourcedTestKit
-from tests.integration.conftest import started
 from tests.integration.same_history.jobs import TallyEntity
 from tests.integration.same_history.scenarios import SCENARIOS, Scenario
 from tests.integration.same_history.stages import Entry, KitStage, RealStage, as_json, entries_of
+from tests.integration.support.fixtures import started
 from tests.integration.support.programs import Sidecar, wait_for
 
 SERVICE = "tests.integration.same_history.jobs"

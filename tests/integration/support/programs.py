@@ -4,6 +4,7 @@ programs.sidecar()                              a sidecar on a free port, over a
 programs.process("samples.checkout", sidecar)   `python -m samples.checkout`, attached: `/readyz` is 200
 program.kill(), program.stop()                  kill -9 · SIGTERM; both wait for the end and give the exit code
 programs.again(sidecar)                         the same sidecar once more: port, journal and options
+sidecar.post("order/o1/start", "ok"), .get(…)   calls
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx
 
@@ -49,10 +50,11 @@ class Program:
         self.folder = folder
         self.log = log
         self.environment = environment
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("ANKKA_")}
         with log.open("ab") as output:
             # A session of its own: whatever it starts ends with it, and a Ctrl-C for pytest is not one for it.
             self.running = subprocess.Popen(
-                arguments, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **environment},
+                arguments, cwd=folder, env={**inherited, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **environment},
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
 
@@ -89,6 +91,11 @@ class Program:
     def stop(self) -> int:
         """SIGTERM, and wait for the end."""
         self.send(signal.SIGTERM)
+        return self.ended()
+
+    def interrupt(self) -> int:
+        """Ctrl-C, and wait for the end."""
+        self.send(signal.SIGINT)
         return self.ended()
 
     def ended(self, within: float = STOPPED_WITHIN) -> int:
@@ -132,6 +139,28 @@ class Sidecar(Program):
     def wait_until_ready(self) -> None:
         """Wait for `/readyz`."""
         wait_for(lambda: self.is_ready, f"{self.url}/readyz")
+
+    # --- calls -----------------------------------------------------------------------------------------------------
+
+    def post(self, path: str, body: Any = None) -> httpx.Response:
+        """A call, `order/o1/start`; without a body if there is none to send."""
+        return self.http.post(f"/v1/{path}", **({} if body is None else {"json": body}))
+
+    def get(self, path: str) -> Any:
+        """What a GET answers, which must be a success."""
+        answer = self.http.get(f"/v1/{path}")
+        assert answer.is_success, (path, answer.text)
+        return answer.json()
+
+    def lifecycle(self, instance: str) -> dict[str, Any]:
+        """The engine's own view of `order/o1`."""
+        view: dict[str, Any] = self.get(f"{instance}/ankka:lifecycle")
+        return view
+
+    def timeline(self, instance: str) -> list[dict[str, Any]]:
+        """What the journal has of `order/o1`, deleted lives too."""
+        items: list[dict[str, Any]] = self.get(f"{instance}/ankka:journal?limit=1000")["items"]
+        return items
 
     def clean_up(self) -> None:
         """End it, and the connections to it."""

@@ -288,6 +288,8 @@ def test_wrong_services_and_settings() -> None:
         IntegrationTestKit.start(Ankka.service().register(OrderWorkflow).register(OrderWorkflow))
     with pytest.raises(TypeError, match=r"is no service; expected Ankka\.service"):
         IntegrationTestKit.start("order")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match=r"OrderWorkflow is a component, not a service; give Ankka\.service\(\)\.register\(OrderWorkflow\)"):
+        IntegrationTestKit.start(OrderWorkflow)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="'journal' is up to the kit"):
         IntegrationTestKit.start(bakery(Oven()), settings={"journal": "sqlite:///x.db"})
     with pytest.raises(RuntimeError, match="the kit is not open; write `async with"):

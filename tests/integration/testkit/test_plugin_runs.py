@@ -44,7 +44,7 @@ def test_a_run_that_uses_no_fixture_loads_nothing_of_ours_but_the_plugin(tmp_pat
 def test_fixtures_are_listed_with_what_they_do(tmp_path: Path) -> None:
     said = run(tmp_path, "def test_nothing(): pass", "--fixtures")
     for name, does in [
-        ("workflow_kit", "Makes kits that run a workflow by hand"),
+        ("workflow_kit", "Makes kits that run a workflow, without a sidecar"),
         ("event_sourced_kit", "Makes kits that run an event sourced entity"),
         ("key_value_kit", "Makes kits that run a key value entity"),
         ("integration_kit", "Starts services with a real sidecar of their own"),

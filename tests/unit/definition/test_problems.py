@@ -1,6 +1,6 @@
 """All that is wrong with a class is in one error, raised when the class is defined."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +92,25 @@ def test_everything_at_once() -> None:
             "start: transition to the step 'wrok', which is not declared; did you mean 'work'?",
         ]
     )
+
+
+def test_a_handler_that_yields() -> None:
+    def define() -> object:
+        class Broken(Good):
+            @query("sync")
+            def sync(self) -> Iterator[WorkflowReadOnlyEffect[State, int]]:
+                yield self.effects.reply(1)
+
+            @step("async")
+            async def asynchronous(self) -> AsyncIterator[WorkflowStepEffect[State]]:
+                yield self.step_effects.then_end()
+
+        return Broken
+
+    assert problems_of(define) == [
+        "query 'sync' (sync) has a yield; a handler returns one effect",
+        "step 'async' (asynchronous) has a yield; a handler returns one effect",
+    ]
 
 
 def test_two_handlers_with_one_wire_name() -> None:

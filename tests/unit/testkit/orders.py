@@ -4,12 +4,18 @@ import asyncio
 import threading
 import time
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from ankka.codec import DONE, Done, json_codec
 from ankka.effects.common import ErrorCode
 from ankka.effects.workflow import StepRef, WorkflowEffect, WorkflowReadOnlyEffect, WorkflowStepEffect
+from ankka.testkit import WorkflowTestKit
 from ankka.workflow import Backoff, Recovery, StepSettings, Workflow, WorkflowSettings, command, query, step
+
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+"""When simulated time begins."""
+S = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
@@ -132,3 +138,17 @@ class OrderWorkflow(Workflow[Order]):
     async def forever(self) -> WorkflowStepEffect[Order]:
         await asyncio.Event().wait()
         return self.step_effects.then_end()
+
+
+def order(at: str) -> WorkflowTestKit[Order]:
+    """An order that has been started at a step."""
+    kit = WorkflowTestKit.of(OrderWorkflow, "o1")
+    kit.when("stock", "take").reply(1)
+    kit.when("stock", "confirm").reply()
+    assert kit.call("start", at).reply == DONE
+    return kit
+
+
+def shown(kit: WorkflowTestKit[Any]) -> list[tuple[str, str | None, int | None]]:
+    """The timeline, by type, step and attempt."""
+    return [(entry.type, entry.step, entry.attempt) for entry in kit.journal]

@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from msgspec import structs
@@ -17,23 +17,12 @@ from ankka.codec import DONE, Done
 from ankka.effects.common import ErrorCode
 from ankka.effects.workflow import WorkflowEffect, WorkflowStepEffect
 from ankka.testkit import WorkflowTestKit
+from ankka.testkit.limits import LIMITS
 from ankka.testkit.loop_thread import StepBlocked
-from ankka.testkit.process_work import LIMITS
 from ankka.workflow import Recovery, StepSettings, WorkflowSettings, command, step
-from tests.unit.testkit.orders import Order, OrderWorkflow
+from tests.unit.testkit.orders import BEGAN, Order, OrderWorkflow, S, order
 
 TENANT: ContextVar[str] = ContextVar("tenant")
-BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
-S = timedelta(seconds=1)
-
-
-def order(at: str) -> WorkflowTestKit[Order]:
-    """An order that has been started at a step."""
-    kit = WorkflowTestKit.of(OrderWorkflow, "o1")
-    kit.when("stock", "take").reply(1)
-    kit.when("stock", "confirm").reply()
-    assert kit.call("start", at).reply == DONE
-    return kit
 
 
 # --- what blocks ---

@@ -4,6 +4,7 @@ import asyncio
 import time
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -189,6 +190,18 @@ def test_an_answer_that_is_missing_is_not_hidden_by_the_code() -> None:
         kit.run_step("careless")
     with pytest.raises(UnscriptedCall):
         kit.call("start", 1)
+
+
+def test_a_step_that_is_run_without_the_input_it_needs() -> None:
+    with pytest.raises(ValueError, match=r"the step 'count' needs an input: \w+, int; give it: kit.run_step\('count', …\)"):
+        WorkflowTestKit.of(Worker).run_step("count")
+
+
+def test_a_refusal_has_a_code() -> None:
+    kit = WorkflowTestKit.of(Worker)
+    message: Any = "sold out"
+    with pytest.raises(ValueError, match="'sold out' is no error code; use a member of ErrorCode"):
+        kit.when(CartEntity, CartEntity.touch).refuse(message)
 
 
 def test_resources_and_metadata() -> None:

@@ -1,4 +1,4 @@
-"""A line of an instance's timeline, the same from the unit kits, from the integration kit and in `GET …/ankka:journal`."""
+"""A line of an instance's timeline, as `GET …/ankka:journal` has it; the kits and `ankka show` give the same."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
