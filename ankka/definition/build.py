@@ -16,6 +16,7 @@ from ankka.definition.collect import collect_marked, is_ours
 from ankka.definition.component import Component, is_abstract
 from ankka.definition.definitions import ComponentDefinition, HandlerDefinition, StepDefinition
 from ankka.definition.flow import check_failovers, check_targets, resolved_settings, with_settings
+from ankka.definition.held import check_held
 from ankka.definition.marks import Mark, Role
 from ankka.definition.problems import Findings, RegistrationError
 from ankka.definition.signatures import SignatureReader, resolves
@@ -125,6 +126,7 @@ def _codec(cls: type[Any], attribute: str, findings: Findings) -> Codec[Any] | N
     if not _is_codec(codec):
         findings.add(f"{attribute} is {codec!r}; a codec is expected, as json_codec(…) makes it")
         return None
+    check_held(cls, attribute, codec, findings)
     return codec if resolves(codec, attribute, findings) else None
 
 

@@ -62,12 +62,12 @@ class PinnedAwaits:
     async def _look_up(self, call: int, request: Request, key: bytes) -> None:
         try:
             row = await row_left(self._node.journal, request.component, request.instance, key)
-        except JournalUnavailable as error:
+            record = None if row is None else decode_record(row.record)
+        except (JournalUnavailable, ValueError) as error:
             self._node.callers.answer(call, Error(ErrorCode.UNAVAILABLE, f"which run it is cannot be read now: {error}"))
             return
         if call not in self._node.callers:
             return
-        record = None if row is None else decode_record(row.record)
         if row is not None and row.type == DELETED:
             self._node.callers.answer(call, _deleted(request))
         elif isinstance(record, WorkflowRecord):
@@ -88,7 +88,8 @@ class PinnedAwaits:
                 if len(older) < len(rows):
                     break
                 after = (rows[-1].generation, rows[-1].sequence)
-        except JournalUnavailable as error:
+            record = WorkflowRecord() if before is None or before.type == DELETED else decode_record(before.record)
+        except (JournalUnavailable, ValueError) as error:
             self._node.callers.answer(call, Error(ErrorCode.UNAVAILABLE, f"which run it is cannot be read now: {error}"))
             return
         if call not in self._node.callers:
@@ -96,7 +97,6 @@ class PinnedAwaits:
         if before is None and lived:  # a generation is the instant it began: of this one only the deletion is left
             self._node.callers.answer(call, _deleted(request))
             return
-        record = WorkflowRecord() if before is None or before.type == DELETED else decode_record(before.record)
         self._ask(call, request, seen_in(lifecycle.of_workflow(record, None)) if isinstance(record, WorkflowRecord) else None)
 
     def _ask(self, call: int, request: Request, awaited: AwaitedRun | None) -> None:
