@@ -7,10 +7,12 @@ one itself; in those it is derived (`call_keys`). What changes nothing has no ke
 import asyncio
 import time
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import Enum
 from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from ankka.calls.call_keys import CallKeys, StartedCall
 from ankka.command_error import CommandError
@@ -58,8 +60,7 @@ class CallLink(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """What calls: nothing of ours, a command (`chain`: the commands above and itself), or a step's `attempt`.
 
     `deadline` is monotonic, in seconds: no call outlives what made it. `keys` are those of its calls: an attempt always
@@ -74,11 +75,10 @@ class Origin:
 
     def __post_init__(self) -> None:
         if self.attempt is not None and self.keys is None:
-            object.__setattr__(self, "keys", CallKeys.of_attempt(self.attempt))
+            msgspec.structs.force_setattr(self, "keys", CallKeys.of_attempt(self.attempt))
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """An instance, by the kind of its component."""
 
     kind: ComponentKind
@@ -90,14 +90,13 @@ class Target:
             raise TypeError(f"an instance id is a text, not {type(self.instance).__name__} {self.instance!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """A link, an origin, and what `.with_…` set; copied, never changed."""
 
     link: CallLink
     origin: Origin = Origin()
     timeout: float | None = None
-    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    metadata: Mapping[str, str] = {}
     key: Key = Keying.DERIVED
 
     def with_timeout(self, timeout: timedelta) -> "Caller":

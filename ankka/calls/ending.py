@@ -14,7 +14,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
@@ -208,7 +208,7 @@ class EndWait:
         return self._seen
 
     async def _ask(self, handler: str, given: Payload | None, seconds: float, *, repeatable: bool) -> Payload:
-        caller = replace(self._caller, timeout=max(seconds, 0.001))
+        caller = msgspec.structs.replace(self._caller, timeout=max(seconds, 0.001))
         return await caller.ask(self._target, handler, given, repeatable=repeatable)
 
     @property

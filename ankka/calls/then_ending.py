@@ -6,9 +6,11 @@ and whatever has begun since. A command that has no key is given one, so that it
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+
+import msgspec
 
 from ankka.calls.caller import Caller, Keying, Target
 from ankka.calls.ending import EndWait
@@ -45,7 +47,7 @@ class CommandToEnd:
         """Call it, and wait for the end state."""
         caller = self.caller
         if caller.key is Keying.DERIVED and caller.origin.keys is None:
-            caller = replace(caller, key=keys.CALLER + os.urandom(16))  # the key names the run
+            caller = msgspec.structs.replace(caller, key=keys.CALLER + os.urandom(16))  # the key names the run
         _, key = await caller.command(self.target, self.handler, payload)
         awaited = None if key is None else AwaitedRun(key=key)
         return await EndWait(self.caller, self.target, self.timeout, awaited).end()

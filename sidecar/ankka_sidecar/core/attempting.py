@@ -57,7 +57,7 @@ class Attempt(msgspec.Struct):
 class Attempting(Instance):
     """See the module; `workflow_instance.WorkflowInstance` decides what an answer, a loss or a timeout leads to."""
 
-    __slots__ = ("_answer", "_answered_at", "_attempt", "_chosen", "_lost", "_suspect", "_token", "_token_record")
+    __slots__ = ("_answer", "_answered_at", "_attempt", "_chosen", "_lost", "_suspect", "_token", "_token_record", "_unread")
 
     record: WorkflowRecord
 
@@ -72,6 +72,8 @@ class Attempting(Instance):
         self._suspect: Token | None = None
         self._token: Token | None = None
         self._token_record: WorkflowRecord | None = None
+        self._unread: str = ""
+        """Why the last process that got the pending step could not run it: what it declares holds neither state nor input."""
 
     def _adopt(self, loaded: Loaded, now: int) -> bool:
         record = loaded.record if loaded.record is not None else WorkflowRecord()
@@ -150,6 +152,7 @@ class Attempting(Instance):
         if attempt is not None and attempt.token == sent.token:
             attempt.base = self.record.state_sequence
             attempt.base_state = self.state
+            self._unread = ""
             self._begin(attempt, sent.spec, now)
 
     def _begin(self, attempt: Attempt, spec: ComponentSpec, sent_at: int) -> None:

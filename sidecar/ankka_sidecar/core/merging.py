@@ -99,9 +99,8 @@ class Merging(Attempting):
         else:
             self._merge_failed(error.message)
 
-    def _reconcile(self, now: int) -> None:
-        super()._reconcile(now)
-        if self._answer is None:
-            self._both = ()
-            self._onto = None
-            self._base = None
+    def _forget_merge(self) -> None:
+        """The answer that was to be merged is taken, or replaced."""
+        self._both = ()
+        self._onto = None
+        self._base = None

@@ -53,7 +53,7 @@ TIMEOUT_NAMES = frozenset(name for cls in TimeoutError.__mro__ for name in (cls.
 class WorkflowInstance(Merging):
     """See the module."""
 
-    __slots__ = ("_asked_calls", "_repeats", "_unread", "_waiters")
+    __slots__ = ("_asked_calls", "_repeats", "_waiters")
 
     kind = ComponentKind.WORKFLOW
     _effect_type = WorkflowCommandDone
@@ -64,8 +64,6 @@ class WorkflowInstance(Merging):
         self._repeats: CallsFound | None = None
         """The calls the visit had done, once they were read for the answer that waits."""
         self._asked_calls = False
-        self._unread = ""
-        """Why the last process that got the pending step could not run it: what it declares holds neither state nor input."""
 
     # --- calls -----------------------------------------------------------------------------------------------------
 
@@ -163,7 +161,7 @@ class WorkflowInstance(Merging):
     def _decide_answer(self, given: StepAnswered, now: int) -> bool:
         answer = given.answer
         if isinstance(answer, StepDone):
-            if self._needs_merge(answer):
+            if self.record.changed and self._needs_merge(answer):
                 return self._merge(answer, now)
             if answer.token.attempt > 1 and answer.calls is not None and self._repeats is None:
                 self._find_calls(answer.token)
@@ -212,10 +210,6 @@ class WorkflowInstance(Merging):
         if isinstance(event, (Retried, Interrupted)):
             event = self._warn_of_forgotten(event, now)
         self._append(event, state, now, ack=ack, replaces=replaces)
-
-    def _on_step_sent(self, sent: StepSent, now: int) -> None:
-        self._unread = ""
-        super()._on_step_sent(sent, now)
 
     # --- calls of earlier attempts (W16) -----------------------------------------------------------------------------
 
@@ -286,7 +280,7 @@ class WorkflowInstance(Merging):
         return (record.status, rules.deadline(record), record.held, record.run)
 
     def _settled(self, done: Appending, now: int) -> None:
-        if not isinstance(done.event, Interrupted):
+        if self._unread and not isinstance(done.event, Interrupted):
             self._unread = ""
         if done.ack is not None:
             self._acknowledge(done.ack)
@@ -298,6 +292,7 @@ class WorkflowInstance(Merging):
         self._tell_waiters()
         super()._reconcile(now)
         if self._answer is None:
+            self._forget_merge()
             self._repeats = None
             self._asked_calls = False
 
@@ -318,7 +313,7 @@ class WorkflowInstance(Merging):
         StateRead: Merging._on_state_read,
         CallsFound: _on_calls_found,
         StepChosen: Attempting._on_step_chosen,
-        StepSent: _on_step_sent,
+        StepSent: Attempting._on_step_sent,
         StepAnswered: Attempting._on_step_answered,
         AnswerWaited: Attempting._on_answer_waited,
         AttemptAdopted: Attempting._on_adopted,

@@ -18,10 +18,11 @@ class Followers:
 
     def __init__(self) -> None:
         self.has_ended = False
-        self._following: dict[Key, set[asyncio.Event]] = {}
+        self.instances: dict[Key, set[asyncio.Event]] = {}
+        """Those that somebody follows."""
 
     def __len__(self) -> int:
-        return sum(len(events) for events in self._following.values())
+        return sum(len(events) for events in self.instances.values())
 
     @contextmanager
     def following(self, component: str, instance: str) -> Generator[asyncio.Event]:
@@ -30,23 +31,23 @@ class Followers:
         event = asyncio.Event()
         if self.has_ended:
             event.set()
-        events = self._following.setdefault(key, set())
+        events = self.instances.setdefault(key, set())
         events.add(event)
         try:
             yield event
         finally:
             events.discard(event)
-            if not events and self._following.get(key) is events:
-                del self._following[key]
+            if not events and self.instances.get(key) is events:
+                del self.instances[key]
 
     def wake(self, component: str, instance: str) -> None:
         """The instance's journal may have grown."""
-        for event in self._following.get((component, instance), ()):
+        for event in self.instances.get((component, instance), ()):
             event.set()
 
     def end(self) -> None:
         """The node stops: they are to follow another."""
         self.has_ended = True
-        for events in self._following.values():
+        for events in self.instances.values():
             for event in events:
                 event.set()

@@ -145,7 +145,8 @@ class Node:
     def _written(self, machine: Instance, given: Input) -> None:
         """What became of a machine's append."""
         self.feed(machine, given)
-        self.followers.wake(machine.component, machine.instance)
+        if self.followers.instances:
+            self.followers.wake(machine.component, machine.instance)
 
     def _loaded(self, machine: Instance) -> None:
         """A machine has been loaded: its attempt may be suspect, and calls of its attempt may have waited for it."""

@@ -80,11 +80,12 @@ def _store_one(connection: sqlite3.Connection, item: Item, point: Callable[[str]
 
 def _insert(connection: sqlite3.Connection, items: Sequence[Item]) -> int:
     """Forget what the items say is too old, then insert their rows; how many were stored."""
-    too_old = [(item.row.key,) for item in items if item.forgets]
+    keyed = any(item.row.key is not None for item in items)
+    too_old = [(item.row.key,) for item in items if item.forgets] if keyed else []
     if too_old:
         connection.executemany(_FORGET_ONE, too_old)
     parameters = statements.padded((msgspec.structs.astuple(item.row) for item in items), len(items), len(statements.ROW))
-    return connection.execute(statements.insert_rows(statements.padded_size(len(items))), parameters).rowcount
+    return connection.execute(statements.insert_rows(statements.padded_size(len(items)), keyed), parameters).rowcount
 
 
 def _upsert(connection: sqlite3.Connection, listed: Sequence[Item]) -> None:
