@@ -68,8 +68,8 @@ class Engine:
                 if self._fill is not None:
                     self._fill(value)
                 return value
-            except Exception:
-                return self._decoded(data)  # once more, step by step: it finds the path, and reads what msgspec does not
+            except Exception:  # msgspec's or the user's: read once more, step by step, which finds the path and says why
+                return self._decoded(data)
         return self._decoded(data)
 
     def _decoded(self, data: bytes) -> Any:

@@ -88,7 +88,7 @@ class Model(Plan):
             for part in reversed(first["loc"]):
                 mismatch.within(f"[{part}]" if isinstance(part, int) else f".{part}")
             raise mismatch from None
-        except Exception as error:
+        except Exception as error:  # a validator of the user's may raise what Pydantic does not take for its own
             raise Mismatch(f"{self.name} refuses it: {type(error).__name__}: {error}") from error
 
     def schema(self, definitions: Definitions) -> dict[str, Any]:

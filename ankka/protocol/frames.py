@@ -6,7 +6,7 @@ the end with a default; a tag is never used again for something else.
 
     process or client -> sidecar                      sidecar -> process or client
     Hello                                             Welcome | Rejected
-    WorkflowCommandDone EntityCommandDone     RunCommand RunQuery CancelRequest
+    WorkflowCommandDone EntityCommandDone             RunCommand RunQuery CancelRequest
     Replied Refused Folded Merged Fingerprinted       Fold Merge Fingerprint
     StepDone StepFaulted StepStopped                  RunStep CancelStep StepAck
     Call CancelCall                                   CallReplied CallRefused
@@ -83,7 +83,7 @@ class RunCommand(Frame, frozen=True, tag="command"):
     """Run a command handler on this state (`None`: the empty state).
 
     `chain` is the ring of commands that led here; `sequence` the position in the instance's journal; `timeout` how
-    long the answer may take (µs).
+    long the answer may take (µs). The answer to a command with a `key` says which input it was done for (`fingerprint`).
     """
 
     request: int
@@ -97,7 +97,6 @@ class RunCommand(Frame, frozen=True, tag="command"):
     metadata: dict[str, str] = {}
     chain: tuple[str, ...] = ()
     key: bytes | None = None
-    """The command's idempotency key: its answer says which input it was done for (`fingerprint`)."""
     trace: str | None = None
 
 
@@ -287,10 +286,8 @@ class StepFaulted(Frame, frozen=True, tag="faulted"):
 
 
 class StepStopped(Frame, frozen=True, tag="stopped"):
-    """The attempt ended without a result: cancelled, or given back by a process that drains.
-
-    `unreadable` says that it never began: what this version of the code declares cannot hold the state or the input.
-    """
+    """The attempt ended without a result: cancelled, given back by a process that drains, or never begun (`unreadable`: what
+    this version of the code declares cannot hold the state or the input)."""
 
     token: Token
     reason: str = "cancelled"

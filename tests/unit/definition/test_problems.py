@@ -94,49 +94,6 @@ def test_everything_at_once() -> None:
     )
 
 
-def test_a_codec_that_holds_another_type_than_the_class_names() -> None:
-    def define() -> object:
-        class Broken(EventSourcedEntity[State, int]):
-            component_id = "broken"
-            state_codec = json_codec(int, "state")
-            event_codec = json_codec(str, "event")
-
-            def empty_state(self) -> State:
-                return State()
-
-            def apply_event(self, state: State, event: int) -> State:
-                return state
-
-        return Broken
-
-    assert problems_of(define) == [
-        "state_codec holds int, but the class names State in EventSourcedEntity[…]: write json_codec(State, …), or name int there",
-        "event_codec holds str, but the class names int in EventSourcedEntity[…]: write json_codec(int, …), or name str there",
-    ]
-
-
-def test_a_codec_of_a_base_or_of_what_is_no_plain_class_is_taken() -> None:
-    class Special(State):
-        pass
-
-    class Narrow(Workflow[State]):
-        component_id = "narrow"
-        state_codec = json_codec(Special, "state")
-
-        def empty_state(self) -> State:
-            return Special()
-
-    class Union(Workflow[State | None]):
-        component_id = "union"
-        state_codec = json_codec(State, "state")
-
-        def empty_state(self) -> State | None:
-            return None
-
-    assert definition_of(Narrow).state_codec.type is Special
-    assert definition_of(Union).component_id == "union"
-
-
 def test_a_handler_that_yields() -> None:
     def define() -> object:
         class Broken(Good):
