@@ -30,6 +30,8 @@ async def call(node: Node, scope: Scope, receive: Receive, send: Send, parts: li
     query_of(scope, ())
     content_type, accept, trace = _headers(scope)
     body = await read_body(scope, receive, node.settings.max_payload) if method == "POST" else b""
+    if handler is None:
+        _check_there(node, component, instance, handler_name)
     given = input_of(handler, body, content_type)
     key = key_of(scope, component, instance) if method == "POST" else None
     request = Request(component, instance, handler_name, given, node.settings.call_timeout, read_only=method == "GET", key=key, trace=trace)
@@ -58,6 +60,13 @@ def _headers(scope: Scope) -> tuple[str, str, str | None]:
             text = value.decode("latin-1")
             trace = text if _TRACEPARENT.fullmatch(text) else None
     return content_type, accept, trace
+
+
+def _check_there(node: Node, component: str, instance: str, handler_name: str) -> None:
+    """A handler that nobody has is 404, whatever the body is; one that a process may bring yet is waited for."""
+    refusal = node.admission.handler(Request(component, instance, handler_name, None, 0))
+    if isinstance(refusal, Error):
+        raise Problem(refusal)
 
 
 def _check_method(method: str, handler: HandlerSpec | None) -> None:

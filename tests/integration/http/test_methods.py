@@ -57,6 +57,12 @@ def test_what_comes_later_is_501_not_ignored(http: httpx.Client, one: str, name:
         is_problem(http.request(method, f"{one}/ankka:{name}"), 501, "BAD_REQUEST", f"'ankka:{name}' is not available in this version")
 
 
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", "application/json", "a/b"])
+def test_an_unknown_handler_or_component_is_404_whatever_the_body_is(http: httpx.Client, one: str, kind: str) -> None:
+    for path, said in ((f"{one}/strat", "has no handler 'strat'"), ("/v1/everythin/a/add", "no component 'everythin'")):
+        is_problem(http.post(path, content=b"1", headers={"Content-Type": kind}), 404, "NOT_FOUND", said)
+
+
 @pytest.mark.parametrize("name", ["ankka:", "ankka:nothing", "ankka:Lifecycle"])
 def test_an_unknown_reserved_name_is_404(http: httpx.Client, one: str, name: str) -> None:
     for method in ("GET", "POST"):
