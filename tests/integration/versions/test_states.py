@@ -53,6 +53,8 @@ def test_a_step_whose_state_a_version_cannot_read_waits_for_one_that_can(deployi
     v1 = deploying.attach("v1")
     for name in ("a", "b"):
         deploying.post(f"order/{name}/start", "rest-a-little")
+    for name in ("a", "b"):
+        deploying.until(name, status="Paused")
     deploying.leave(v1)
     broken = deploying.attach("needing_an_owner")
     broken.wait_for_output("owner")
